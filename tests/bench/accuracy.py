@@ -133,8 +133,8 @@ def write_page(figures, arguments, picture):
         for engine, rows in engines.items():
             cells = ' | '.join(f'{error:.1e} ({speed:.0f})' for _, error, speed in rows)
             lines.append(f'| {robot} | {name_of(engine)} | {cells} | {order_of(rows):.2f} |')
-    lines += ['', '## Error at equal speed', '', 'The error of each engine where it simulates so many seconds in a second, m; - where even its step of '
-              '20 ms is slower.', '', '| robot | engine | ' + ' | '.join(f'{speed:,} s/s' for speed in SPEEDS) + ' |',
+    lines += ['', '## Error at equal speed', '', 'The error of each engine where it simulates so many seconds in a second, m; - where even '
+              'its step of 20 ms is slower.', '', '| robot | engine | ' + ' | '.join(f'{speed:,} s/s' for speed in SPEEDS) + ' |',
               '| --- | --- |' + ' --- |' * len(SPEEDS)]
     for robot, engines in figures.items():
         for engine, rows in engines.items():

@@ -56,7 +56,7 @@ def command_of(part, options):
     return {
         'compare': compare + (few if quick else []),
         'robots': robots + (few if quick else []),
-        'largest_step': largest + (['--repeat', 1, '--scenes', 'step', '--grid_ms', 10, '--worlds_held', 1, '--worlds', 2] if quick else []),
+        'largest_step': largest + (['--repeat', 1, '--scenes', 'step', '--grid_ms', 10, '--worlds_held', 1] if quick else []),
         'tunnelling': tunnelling + (['--speeds', 50, '--steps', 0.01] if quick else []),
         'growth': growth + (['--repeat', 1, '--worlds', 2, 4, '--spheres', 8, 12, '--seconds_lying', 0.1] if quick else []),
         'rpc': rpc[:-4] + ['--repeat', 2] if quick else rpc,
@@ -199,7 +199,8 @@ def goals_of_speed(page):
     """Steps a second at the same time step, over the fastest of MuJoCo's variants."""
     compare = [row for row in records_of(part_of(page, 'compare')) if row['model'] == 'humanoid.xml']
     for worlds, goal in (('256', 3.0), ('1', 1.0)):
-        rows = [row for row in compare if row['worlds'] == worlds and all(row.get(f'{name}: axion / it', '-') != '-' for name in peer.VARIANTS)]
+        rows = [row for row in compare if row['worlds'] == worlds and
+                all(row.get(f'{name}: axion / it', '-') != '-' for name in peer.VARIANTS)]
         ratios = [(min(number(row[f'{name}: axion / it'].split()[0]) for name in peer.VARIANTS), row['threads'], number(row['converged']))
                   for row in rows]
         if ratios:
@@ -217,7 +218,8 @@ def goals_of_error(page):
         name = {'standing': 'humanoid standing on position drives', 'step': 'wheeled robot over a step'}.get(scene, scene)
         yield (f'{name}: simulated s a wall s with at most 1 mm of overlap, over MuJoCo\'s fastest', '≥ 5',
                'MuJoCo has more at every step' if none else close, bool(none) or (close != '-' and float(close) >= 5))
-        yield (f'{name}: simulated s a wall s at the fastest step held, over MuJoCo\'s', '≥ 1', fastest, fastest != '-' and float(fastest) >= 1)
+        yield (f'{name}: simulated s a wall s at the fastest step held, over MuJoCo\'s', '≥ 1', fastest,
+               fastest != '-' and float(fastest) >= 1)
     pairs = []
     for row in records_of(part_of(page, 'robots')):
         theirs = [number(row[name].split()[0]) for name in peer.VARIANTS if ' at ' in row.get(name, '')]
@@ -229,7 +231,8 @@ def goals_of_error(page):
                f'{min(b for _, b in pairs):.2f} to {max(b for _, b in pairs):.2f})', all(a <= 0.1 * b for a, b in pairs))
     flown = re.search(r'^Of (\d+) cases pass: axion (\d+)(.*)\.$', part_of(page, 'tunnelling'), re.M)
     if flown:
-        yield (f'thin bodies that pass a thin wall, of {flown[1]}', '0', f'{flown[2]} (MuJoCo: {flown[3].removeprefix(", ")})', flown[2] == '0')
+        yield (f'thin bodies that pass a thin wall, of {flown[1]}', '0', f'{flown[2]} (MuJoCo: {flown[3].removeprefix(", ")})',
+               flown[2] == '0')
 
 
 def goal_rows(page):

@@ -358,8 +358,8 @@ def main() -> None:
     with AxiondProcess(given.axiond, f"--threads={given.threads}") as server:
         workers = [Worker(engine, given.threads, server.address) for engine in engines]
         try:
-            print(f"{stamp.stamp(pathlib.Path(given.axiond).parent)}: {', '.join(versions())}; {given.threads} threads, {given.turns} turns of "
-                  f"{given.seconds:g} s.\n")
+            print(f"{stamp.stamp(pathlib.Path(given.axiond).parent)}: {', '.join(versions())}; {given.threads} threads, "
+                  f"{given.turns} turns of {given.seconds:g} s.\n")
             tables(workers, server.address, given)
         finally:
             for worker in workers:

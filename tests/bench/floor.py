@@ -162,7 +162,8 @@ def main():
         f'{32 * o.clock / 1e9:.0f} (not fused) on a core of {o.clock / 1e9:g} GHz.')
     for name in (side for side in sides if side != 'axion'):
         looked = peer.look(name, sides[name], *common)
-        say(f'\nMuJoCo {version}, {name}, on the same file, same core, float64: {1e6 / best[name]["steps_per_second"]:.1f} us a world-step, '
+        say(f'\nMuJoCo {version}, {name}, on the same file, same core, float64: {1e6 / best[name]["steps_per_second"]:.1f} us '
+            'a world-step, '
             f'{looked["contacts_mean"]:.1f} contacts, {looked["newton_iterations_mean"]:.1f} iterations.')
     if o.out:
         shown = 'tests/bench/floor.py --bin build/release/bin --model MODELS/humanoid.xml --out docs/floor.md'

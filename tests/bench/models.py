@@ -323,8 +323,8 @@ def model_table(entries, name):
         note = answer.get('stopped', '')
         rows.append([path, f'{len(answer["warnings"])}' + (f'; {note}' if note else '')] + motion(entry, name))
     print(f'### {RUNS[name]}\n')
-    table(['model', 'warnings, or refused because', 'converged', 'fallback', 'overlap, mm', 'of MuJoCo', 'joint error, mm', 'open loops of MuJoCo',
-           'energy first, last, J', 'from MuJoCo, m', 'time / MuJoCo\'s'], rows)
+    table(['model', 'warnings, or refused because', 'converged', 'fallback', 'overlap, mm', 'of MuJoCo', 'joint error, mm',
+           'open loops of MuJoCo', 'energy first, last, J', 'from MuJoCo, m', 'time / MuJoCo\'s'], rows)
 
 
 def summary_table(entries):
@@ -346,8 +346,8 @@ def summary_table(entries):
                          f'{1000 * overlap[9 * len(overlap) // 10]:.2f}', f'{1000 * overlap[-1]:.2f}', f'{1000 * opened[-1]:.2f}',
                          '' if side == 'axion' else f'{times[len(times) // 2]:.2f}'])
     if rows:
-        table(['run', 'engine', 'models', 'gave up', 'overlap, mm: median', 'nine of ten below', 'greatest', 'greatest opening of a joint or loop, mm',
-               'axion\'s time / its: median'], rows)
+        table(['run', 'engine', 'models', 'gave up', 'overlap, mm: median', 'nine of ten below', 'greatest',
+               'greatest opening of a joint or loop, mm', 'axion\'s time / its: median'], rows)
 
 
 def look_at(options, mujoco, directory, path):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Published robots beside MuJoCo's newest package, in the variants of peer.py: rates and overlaps on the same files under the same controls.
+"""Published robots beside MuJoCo's newest package, in the variants of peer.py: rates and overlaps on the same files and controls.
 
 Every engine steps in turns with the others, each time step by itself: the rate is the best of several turns, `axion / it` the median of
 the turns' ratios with the least and the greatest. A control stays for 20 ms. All start together, warm up for --warmup_seconds of their own
