@@ -150,7 +150,8 @@ def run_part(part, options):
     if part == 'emulated_gpu':
         return run_emulated_gpu(options)
     command = command_of(part, options)
-    done = subprocess.run([str(a) for a in command], capture_output=True, text=True, check=False)
+    by = [sys.executable, '-B'] if str(command[0]).endswith('.py') else []  # which may have what the script needs
+    done = subprocess.run([str(a) for a in (*by, *command)], capture_output=True, text=True, check=False)
     good = done.returncode == 0 and (part == 'floor' or bool(done.stdout.strip()))
     if not good:
         sys.stderr.write(f'{part}: exit code {done.returncode}\n{done.stderr}')
