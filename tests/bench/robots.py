@@ -117,7 +117,7 @@ def main():
     parser.add_argument('--worlds', nargs='+', type=int, default=[1, 64])
     parser.add_argument('--threads', nargs='+', type=int, default=[1])
     parser.add_argument('--steps_ms', nargs='+', type=float, default=[5, 10, 20])
-    parser.add_argument('--world_steps', type=int, default=25600, help='of 5 ms a run, shared by its worlds')
+    parser.add_argument('--world_steps', type=int, default=16000, help='of 5 ms a run, shared by its worlds')
     parser.add_argument('--least_seconds', type=float, default=1, help='of simulated time a run')
     parser.add_argument('--warmup_seconds', type=float, default=1, help='of simulated time, until robots lie')
     parser.add_argument('--repeat', type=int, default=3)
