@@ -3,10 +3,10 @@
 
 Parts, about twenty minutes together on two idle cores (--parts chooses):
   compare       humanoid.xml, 1, 64 and 256 worlds on one and two threads, Axion beside MuJoCo's newest package, which peer.py installs
-  robots        six robots, 1 and 64 worlds, at 5, 10 and 20 ms, likewise; overlap at equal speed
+  robots        six robots, 16 worlds, at 5, 10 and 20 ms, likewise; overlap at equal speed
   largest_step  speed and overlap of two scenes at every time step that each engine holds
   tunnelling    36 thin bodies that fly at a thin wall
-  growth        64 to 65,536 worlds, as memory allows; piles of 100 to 3,000 spheres
+  growth        64 to 16,384 worlds, as memory allows; piles of 100 to 1,000 spheres
   rpc           Step and StepStream of 1, 256 and 4,096 humanoids beside the engine alone and an empty call
   agreement     bits between numbers of threads and instruction sets
   profile       where a humanoid's step spends its time, where perf is installed
@@ -49,7 +49,7 @@ def command_of(part, options):
     few = ['--repeat', 1, '--world_steps', 40, '--least_seconds', 0.1, '--warmup_seconds', 0.1, '--worlds', 2, '--robots', 'humanoid.xml']
     tunnelling = [HERE / 'tunnelling.py', '--bin', options.bin]
     largest = [HERE / 'largest_step.py', '--bin', options.bin, '--models', options.models]
-    growth = [HERE / 'growth.py', '--bin', options.bin, '--model', humanoid]
+    growth = [HERE / 'growth.py', '--bin', options.bin, '--model', humanoid, '--worlds', 64, 1024, 16384, '--spheres', 100, 300, 1000]
     rpc = [options.bin / 'rpc_bench', '--axiond', options.bin / 'axiond', '--model', humanoid, '--worlds', 1, '--worlds', 256,
            '--worlds', 4096]
     floor = [HERE / 'floor.py', '--bin', options.bin, '--model', humanoid]

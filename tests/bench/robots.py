@@ -114,10 +114,10 @@ def main():
     parser.add_argument('--models', type=pathlib.Path, help='directory of published robots')
     parser.add_argument('--robots', nargs='+', default=ROBOTS,
                         help='files of --models or of this repository; FILE@0 starts from keyframe 0')
-    parser.add_argument('--worlds', nargs='+', type=int, default=[1, 64])
+    parser.add_argument('--worlds', nargs='+', type=int, default=[16])
     parser.add_argument('--threads', nargs='+', type=int, default=[1])
     parser.add_argument('--steps_ms', nargs='+', type=float, default=[5, 10, 20])
-    parser.add_argument('--world_steps', type=int, default=16000, help='of 5 ms a run, shared by its worlds')
+    parser.add_argument('--world_steps', type=int, default=8000, help='of 5 ms a run, shared by its worlds')
     parser.add_argument('--least_seconds', type=float, default=1, help='of simulated time a run')
     parser.add_argument('--warmup_seconds', type=float, default=1, help='of simulated time, until robots lie')
     parser.add_argument('--repeat', type=int, default=3)
