@@ -8,6 +8,6 @@ if(NOT TARGET axion::mujoco)
     set_target_properties(axion::mujoco PROPERTIES
         IMPORTED_LOCATION "${AXION_MUJOCO_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${AXION_MUJOCO_INCLUDE}")
   else()
-    message(STATUS "C MuJoCo was not found: mujoco_bench and the tests that compare with it are not built")
+    message(STATUS "C MuJoCo was not found: the tests that compare with it are not built")
   endif()
 endif()

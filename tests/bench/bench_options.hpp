@@ -1,4 +1,4 @@
-// The command line that axion-bench and mujoco_bench share, and the JSON line that both print.
+// The command line of axion-bench, and the JSON line that it prints. mujoco_bench.py has both for MuJoCo, in Python.
 //
 // Parsed by hand, without a flags library, so that the benchmark builds where only a compiler is. A flag that is
 // unknown, lacks its value or has one out of range ends the program with exit code 2 and a line that names it.
@@ -18,7 +18,7 @@ struct BenchOptions {
   int warmup_steps = 50;         // steps of each world before the clock starts
   int steps_per_launch = 50;     // k: steps that one request asks for
   double dt = 0;                 // s; 0: the model's own
-  std::string device = "auto";   // "auto", "cpu", "cuda:0"; mujoco_bench knows the CPU alone
+  std::string device = "auto";   // "auto", "cpu", "cuda:0"
   int threads = 0;               // 0: as many as the machine has
   std::string instruction_set;   // empty: the widest that the machine has
   int block_threads = 0;         // GPU: threads of a world; 0: the engine's choice
@@ -41,7 +41,7 @@ BenchOptions parse_options(int argc, char** argv, const char* program);
 
 // What one run measured. Fields that a program does not know stay NaN and are printed as null.
 struct BenchReport {
-  std::string engine;  // "axion" or "mujoco <version>"
+  std::string engine;  // "axion"
   std::string model;   // file name
   std::string device;  // "cpu", "cuda:0"
   std::string device_name;

@@ -101,23 +101,6 @@ class AxionBench(unittest.TestCase):
                 self.assertIn(name, done.stderr)
 
 
-class MujocoBench(unittest.TestCase):
-    def setUp(self):
-        if not (BIN / 'mujoco_bench').exists():
-            self.skipTest('built without C MuJoCo')
-
-    def test_comparison_prints_a_ratio_for_each_row(self):
-        compare = pathlib.Path(__file__).resolve().parent / 'compare.py'
-        done = subprocess.run([sys.executable, str(compare), '--bin', str(BIN), '--model', MODEL, '--worlds', '1', '2',
-                               '--threads', '1', '--steps', '20', '--warmup_steps', '5', '--repeat', '1'],
-                              capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        rows = [line.split('|')[1:-1] for line in done.stdout.splitlines()[2:]]
-        self.assertEqual([row[1].strip() for row in rows], ['1', '2'])
-        for row in rows:
-            self.assertGreater(float(row[5]), 0.0)
-
-
 @unittest.skipUnless((BIN / 'rpc_bench').exists(), 'rpc_bench needs the server and the client')
 class RpcBench(unittest.TestCase):
     def test_server_and_engine_agree_and_every_way_is_reported(self):

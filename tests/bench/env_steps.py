@@ -1,26 +1,28 @@
 #!/usr/bin/env python3
-"""Environment steps per second of Gymnasium's MuJoCo tasks: Axion's server beside Gymnasium, EnvPool and mujoco.rollout, in turns.
+"""Environment steps per second of Gymnasium's MuJoCo tasks: Axion's server beside Gymnasium, EnvPool and mujoco.batch, in turns.
 
     python tests/bench/env_steps.py build/release/bin/axiond [--tasks Ant-v5 Hopper-v5] [--worlds 64 256] [--turns 3] [--policies learned]
 
 Each engine has a process of its own, which makes its environments once and steps them when it is told to, one engine at a time, all of
 them in every turn: what slows the machine for a while slows all. An environment step is one control period: an action in; observation,
-reward and ends out; environments that have ended start anew. Only rollout gives states alone, of which this program looks at heights,
+reward and ends out; environments that have ended start anew. Only the batches give states alone, of which this program looks at heights,
 to start anew where Gymnasium would. Actions are uniform and drawn before the clock starts.
 
 engines: axion (axion.gym.make_vec over the loopback), sync and async (gymnasium.vector), envpool (PyPI's; a row says so where it is not
-installed), rollout (mujoco.rollout with the file's integrator), rollout-implicitfast (with a single evaluation of forces a time step).
+installed), batch (mujoco.batch with the file's integrator), and batch with each variant of peer.py.
 
 The second table has the time step that each engine holds at the same control period: time steps are taken out of the period one by one
 until the mean return of --episodes episodes differs from that with the file's time step by more than a tenth and by more than two standard
 errors; the last before is held. A policy acts that policy_transfer.py has trained in that engine (--policies FOLDER) where there is one,
-else actions are random.
-Wants the Python package and gymnasium[mujoco]; prints tables in Markdown.
+else actions are random. The third is error at equal speed: Axion at the time step that it holds, and each variant of MuJoCo at the
+shortest time step at which it is about as fast, with the greatest overlap of any world in as many steps under the same actions.
+Wants the Python package and gymnasium[mujoco] with mujoco 4.0 or later; prints tables in Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import importlib.util
 import multiprocessing
 import os
@@ -36,25 +38,30 @@ from typing import Any
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "bench")]
+import peer  # noqa: E402
+import stamp  # noqa: E402
 
 TASKS = ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Walker2d-v5", "Humanoid-v5")
-ENGINES = ("axion", "sync", "async", "envpool", "rollout", "rollout-implicitfast")
-MUJOCO_INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
+BATCHES = {f"batch, {name}": name for name in peer.VARIANTS}
+ENGINES = ("axion", "sync", "async", "envpool", "batch", *BATCHES)
+MUJOCO_INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
 HEIGHTS = {"Ant-v5": (2, 0.2, 1.0), "Hopper-v5": (1, 0.7, np.inf), "Walker2d-v5": (1, 0.8, 2.0), "Humanoid-v5": (2, 1.0, 2.0)}
 
 
-def gymnasium_env(task: str, substeps: int = 0, integrator: str = "file's") -> Any:
-    """Gymnasium's environment, with so many time steps in its control period (0: the file's)."""
+def gymnasium_env(task: str, substeps: int = 0, engine: str = "batch") -> Any:
+    """Gymnasium's environment, with so many time steps in its control period (0: the file's), and stepped as a batch's variant says."""
     import gymnasium
+    import mujoco_bench
 
     env = gymnasium.make(task)
     inner: Any = env.unwrapped
     if substeps:
         inner.model.opt.timestep *= inner.frame_skip / substeps
         inner.frame_skip = substeps
-    if integrator != "file's":
-        inner.model.opt.integrator = MUJOCO_INTEGRATORS.index(integrator)
+    if engine in BATCHES:
+        flags = peer.VARIANTS[BATCHES[engine]]
+        mujoco_bench.choose(inner.model, flags[1], "--speculative" in flags)
     return env
 
 
@@ -64,37 +71,45 @@ def period_of(task: str) -> tuple[int, float, str]:
     return inner.frame_skip, inner.model.opt.timestep, MUJOCO_INTEGRATORS[inner.model.opt.integrator]
 
 
-class Rollout:
-    """mujoco.rollout over worlds that start anew where they fall."""
+class MujocoBatch:
+    """mujoco.batch over worlds that start anew where they fall; `look`: that keeps the greatest overlap of any step."""
 
-    def __init__(self, task: str, worlds: int, threads: int, substeps: int, integrator: str) -> None:
-        import mujoco
-        import mujoco.rollout
+    def __init__(self, task: str, worlds: int, threads: int, substeps: int, engine: str, look: bool = False) -> None:
+        import mujoco_bench
 
-        env: Any = gymnasium_env(task, substeps, integrator)
+        env: Any = gymnasium_env(task, substeps, engine)
         inner = env.unwrapped
-        self._model, self._substeps, self._heights = inner.model, inner.frame_skip, HEIGHTS.get(task)
-        kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
-        self._starts = np.zeros((worlds, mujoco.mj_stateSize(self._model, kind)))
-        for row in self._starts:
+        self._substeps, self._heights = inner.frame_skip, HEIGHTS.get(task)
+        self._looker = mujoco_bench.Looker(inner.model, worlds) if look else None
+        self._batch = self._looker.batch if self._looker else mujoco_bench.Batch(inner.model, worlds, nthread=threads)
+        self._control, self._qpos = self._batch.bind("ctrl"), self._batch.bind("qpos")
+        for qpos, qvel in zip(self._qpos, self._batch.bind("qvel")):
             env.reset()
-            mujoco.mj_getState(self._model, inner.data, row, kind)
-        self._states = self._starts.copy()
-        self._workers = [mujoco.MjData(self._model) for _ in range(threads)]
-        self._rollout = mujoco.rollout.Rollout(nthread=threads if threads > 1 else 0)
+            qpos[:], qvel[:] = inner.data.qpos, inner.data.qvel
+        self._starts = self._batch.state.copy()
         self.action_space = env.action_space
 
+    @property
+    def overlap(self) -> float:
+        """m."""
+        assert self._looker is not None
+        return self._looker.overlap
+
     def step(self, action: np.ndarray) -> None:
-        control = np.repeat(action[:, None, :], self._substeps, axis=1)
-        self._states = self._rollout.rollout(self._model, self._workers, self._states, control)[0][:, -1].copy()
+        self._control[:] = action
+        if self._looker:
+            for _ in range(self._substeps):
+                self._looker.step()
+        else:
+            self._batch.step(nstep=self._substeps)
         if self._heights:
             at, low, high = self._heights
-            height = self._states[:, 1 + at]  # time comes first
+            height = self._qpos[:, at]
             fallen = ~((height > low) & (height < high))
-            self._states[fallen] = self._starts[fallen]
+            self._batch.state[fallen] = self._starts[fallen]
 
     def close(self) -> None:
-        self._rollout.close()
+        pass
 
 
 def axion_envs(task: str, worlds: int, address: str, substeps: int) -> Any:
@@ -126,8 +141,31 @@ def make(engine: str, task: str, worlds: int, threads: int, address: str, subste
 
         envs = envpool.make(task, env_type="gymnasium", num_envs=worlds, num_threads=threads)
         return envs, envs.action_space
-    envs = Rollout(task, worlds, threads, substeps, "implicitfast" if engine == "rollout-implicitfast" else "file's")
+    envs = MujocoBatch(task, worlds, threads, substeps, engine)
     return envs, envs.action_space
+
+
+def actions_of(box: Any, worlds: int, dtype: Any) -> np.ndarray:
+    """[16, worlds, actuator]"""
+    return np.random.default_rng(1).uniform(box.low, box.high, (16, worlds, *box.shape)).astype(dtype)
+
+
+def overlap_of(engine: str, task: str, worlds: int, address: str, substeps: int, periods: int) -> float:
+    """The greatest overlap of any world and step over so many control periods, m."""
+    if engine == "axion":
+        envs = axion_envs(task, worlds, address, substeps)
+        envs.reset()
+        box, dtype = envs.single_action_space, np.float32
+    else:
+        envs = MujocoBatch(task, worlds, 1, substeps, engine, look=True)
+        box, dtype = envs.action_space, np.float64
+    try:
+        actions = actions_of(box, worlds, dtype)
+        for period in range(periods):
+            envs.step(actions[period % len(actions)])
+        return envs.batch.solver_stats().max_penetration if engine == "axion" else envs.overlap
+    finally:
+        envs.close()
 
 
 def received(pipe: Connection) -> Any:
@@ -148,8 +186,7 @@ def work(pipe: Connection, engine: str, threads: int, address: str) -> None:
                     envs.close()
                 _, task, worlds, substeps = order
                 envs, box = make(engine, task, worlds, threads, address, substeps)
-                dtype = np.float64 if engine.startswith(("envpool", "rollout")) else np.float32
-                actions = np.random.default_rng(1).uniform(box.low, box.high, (16, worlds, *box.shape)).astype(dtype)
+                actions = actions_of(box, worlds, np.float64 if engine.startswith(("envpool", "batch")) else np.float32)
                 if hasattr(envs, "reset"):
                     envs.reset()
                 for action in actions:
@@ -206,7 +243,7 @@ def rows(task: str, worlds: int, rates: dict[str, list[float]], substeps: dict[s
     frame_skip, dt, integrator = period_of(task)
     for engine, found in rates.items():
         held = substeps.get(engine, 0) or frame_skip
-        name = {"axion": "implicit, first order", "rollout-implicitfast": "implicitfast"}.get(engine, integrator)
+        name = "implicit, first order" if engine == "axion" else BATCHES.get(engine, integrator)
         ratio = [ours / theirs for ours, theirs in zip(rates["axion"], found)]
         compared = "" if engine == "axion" else f"{statistics.median(ratio):.2f} ({min(ratio):.2f} to {max(ratio):.2f})"
         cells = [task, str(worlds), engine, name, f"{1e3 * dt * frame_skip / held:g}", f"{1e3 * dt * frame_skip:g}",
@@ -236,11 +273,10 @@ def held_substeps(engine: str, task: str, address: str, given: argparse.Namespac
 
     path = given.policies / f"{task}-{'Axion' if engine == 'axion' else 'MuJoCo'}-1.npz" if given.policies else None
     policy = Policy.load(path) if path is not None and path.exists() else None
-    integrator = "implicitfast" if engine == "rollout-implicitfast" else "file's"
 
     def play(substeps: int) -> np.ndarray:
         envs = axion_envs(task, given.episodes, address, substeps) if engine == "axion" else \
-            SyncVectorEnv([lambda: gymnasium_env(task, substeps, integrator)] * given.episodes)
+            SyncVectorEnv([lambda: gymnasium_env(task, substeps, engine)] * given.episodes)
         try:
             return returns_of(envs, given.episodes, envs.single_action_space, policy, 1000)
         finally:
@@ -258,16 +294,58 @@ def held_substeps(engine: str, task: str, address: str, given: argparse.Namespac
     return held, f"{'policy' if policy else 'random'}: {first.mean():.0f}, {last.mean():.0f}"
 
 
+def equal_speed(workers: list[Worker], task: str, worlds: int, rates: dict[str, list[float]], substeps: dict[str, int], address: str,
+                given: argparse.Namespace) -> None:
+    """Rows of the third table: `rates` are those of the second, at `substeps`. A variant gets so many more steps that it is as fast."""
+    ours = statistics.median(rates["axion"])
+    chosen = {engine: max(1, round(substeps[engine] * statistics.median(found) / ours)) for engine, found in rates.items()}
+    found = rates_of(workers, task, worlds, chosen, given)
+    overlaps = {engine: overlap_of(engine, task, given.looked_worlds, address, count, given.periods) for engine, count in chosen.items()}
+    rows(task, worlds, found, chosen, {engine: f"{1e3 * overlap:.2f}" for engine, overlap in overlaps.items()})
+
+
+def versions() -> list[str]:
+    found = [name for name in ("gymnasium", "mujoco", "envpool") if importlib.util.find_spec(name)]
+    return [f"{name} {importlib.metadata.version(name)}" for name in found]
+
+
+def tables(workers: list[Worker], address: str, given: argparse.Namespace) -> None:
+    """All three; without --episodes the first alone."""
+    head = ["task", "worlds", "engine", "integrator", "time step ms", "control period ms", "environment steps/s",
+            "axion / it: median (least to greatest)"]
+    print(f"| {' | '.join(head)} |\n|{' --- |' * len(head)}")
+    for task in given.tasks:
+        for worlds in given.worlds:
+            rows(task, worlds, rates_of(workers, task, worlds, {}, given), {}, {})
+    if not given.episodes:
+        return
+    some = [worker for worker in workers if worker.engine == "axion" or worker.engine.startswith("batch")]
+    worlds, rates, held = max(given.worlds), {}, {}
+    print("\nAt the time step that each engine holds:\n")
+    print(f"| {' | '.join(head)} | acts: return with the file's time step, with this |\n|{' --- |' * (len(head) + 1)}")
+    for task in given.tasks:
+        found = {worker.engine: held_substeps(worker.engine, task, address, given) for worker in some}
+        held[task] = {engine: count for engine, (count, _) in found.items()}
+        rates[task] = rates_of(some, task, worlds, held[task], given)
+        rows(task, worlds, rates[task], held[task], {engine: told for engine, (_, told) in found.items()})
+    print("\nOverlap at equal speed, Axion at the time step that it holds:\n")
+    print(f"| {' | '.join(head)} | greatest overlap, mm |\n|{' --- |' * (len(head) + 1)}")
+    for task in given.tasks:
+        equal_speed(some, task, worlds, rates[task], held[task], address, given)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("axiond")
     parser.add_argument("--tasks", nargs="+", default=TASKS, help="[%(default)s]")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES, help="beside axion [all]")
-    parser.add_argument("--worlds", nargs="+", type=int, default=[64, 256], help="[%(default)s]")
+    parser.add_argument("--worlds", nargs="+", type=int, default=[64], help="[%(default)s]")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="of each engine that has threads [%(default)s]")
     parser.add_argument("--turns", type=int, default=3, help="[%(default)s]")
     parser.add_argument("--seconds", type=float, default=0.5, help="of one engine's turn [%(default)s]")
-    parser.add_argument("--episodes", type=int, default=16, help="by which the held time step is judged; 0: no second table [%(default)s]")
+    parser.add_argument("--episodes", type=int, default=8, help="by which the held time step is judged; 0: no second table [%(default)s]")
+    parser.add_argument("--looked_worlds", type=int, default=16, help="in which overlaps are looked for [%(default)s]")
+    parser.add_argument("--periods", type=int, default=100, help="of control, likewise [%(default)s]")
     parser.add_argument("--policies", type=pathlib.Path, help="folder of policy_transfer.py's --out")
     given = parser.parse_args()
     from axiond_process import AxiondProcess
@@ -280,23 +358,9 @@ def main() -> None:
     with AxiondProcess(given.axiond, f"--threads={given.threads}") as server:
         workers = [Worker(engine, given.threads, server.address) for engine in engines]
         try:
-            head = ["task", "worlds", "engine", "integrator", "time step ms", "control period ms", "environment steps/s",
-                    "axion / it: median (least to greatest)"]
-            print(f"{given.threads} threads; {given.turns} turns of {given.seconds:g} s, load {os.getloadavg()[0]:.1f} before\n")
-            print(f"| {' | '.join(head)} |\n|{' --- |' * len(head)}")
-            for task in given.tasks:
-                for worlds in given.worlds:
-                    rows(task, worlds, rates_of(workers, task, worlds, {}, given), {}, {})
-            some = [worker for worker in workers if worker.engine == "axion" or worker.engine.startswith("rollout")]
-            if given.episodes:
-                print("\nAt the time step that each engine holds:\n")
-                print(f"| {' | '.join(head)} | acts: return with the file's time step, with this |\n|{' --- |' * (len(head) + 1)}")
-            for task in given.tasks if given.episodes else ():
-                found = {worker.engine: held_substeps(worker.engine, task, server.address, given) for worker in some}
-                substeps = {engine: held for engine, (held, _) in found.items()}
-                worlds = max(given.worlds)
-                remarks = {engine: told for engine, (_, told) in found.items()}
-                rows(task, worlds, rates_of(some, task, worlds, substeps, given), substeps, remarks)
+            print(f"{stamp.stamp(pathlib.Path(given.axiond).parent)}: {', '.join(versions())}; {given.threads} threads, "
+                  f"{given.turns} turns of {given.seconds:g} s.\n")
+            tables(workers, server.address, given)
         finally:
             for worker in workers:
                 worker.close()

@@ -9,12 +9,15 @@ Usage: floor.py --bin BUILD/bin --model humanoid.xml [--out docs/floor.md]
 """
 
 import argparse
-import datetime
 import fnmatch
 import json
 import pathlib
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import peer  # noqa: E402  beside this file
+import stamp  # noqa: E402
 
 # Phase, functions whose operations are its, numbers of near memory an operation, and why.
 PHASES = [
@@ -115,11 +118,11 @@ def describe(say, ours, counts, phases):
     return total, near, verbs
 
 
-def write_page(path, stamp, lines):
+def write_page(path, said, lines):
     text = path.read_text(encoding='utf-8')
     start, end = '<!-- floor.py writes from here -->', '<!-- to here -->'
     head, tail = text.split(start)[0], text.split(end)[1]
-    path.write_text(head + start + stamp + '\n'.join(lines) + '\n' + end + tail, encoding='utf-8')
+    path.write_text(head + start + said + '\n'.join(lines) + '\n' + end + tail, encoding='utf-8')
 
 
 def main():
@@ -133,20 +136,20 @@ def main():
     parser.add_argument('--clock', type=float, default=2.6e9, help='of the AVX-512 core, Hz')
     parser.add_argument('--core_memory', type=float, default=10e9, help='bytes a second that one core has of the memory')
     parser.add_argument('--out', type=pathlib.Path)
+    peer.add_flag(parser)
     o = parser.parse_args()
 
     lines = []
     say = lines.append
     common = ['--model', o.model, '--worlds', o.worlds, '--threads', 1, '--steps', o.steps, '--warmup_steps', o.warmup_steps]
     counts = run(o.bin / 'axion-count', common)
-    sides = {'ours': ('axion-bench', [])}
-    if (o.bin / 'mujoco_bench').exists():
-        sides['theirs'] = ('mujoco_bench', [])
+    python, version = peer.find(o)
+    sides = peer.sides(o, python)
+    best = dict.fromkeys(sides)
     for _ in range(o.repeat):
-        for program, reports in sides.values():
-            reports.append(run(o.bin / program, common + ['--device', 'cpu']))
-    best = {side: max(reports, key=lambda r: r['steps_per_second']) for side, (_, reports) in sides.items()}
-    ours = best['ours']
+        for side, command in sides.items():
+            best[side] = max(filter(None, (best[side], peer.run(command, *common))), key=lambda r: r['steps_per_second'])
+    ours = best['axion']
     operations, near, verbs = describe(say, ours, counts, count_phases(counts))
     read, written = state_bytes(ours)
     quotients = counts['elsewhere']['quotients'] + sum(f['quotients'] for f in counts['functions'].values())
@@ -157,16 +160,14 @@ def main():
     micros = 1e6 / ours['steps_per_second']
     say(f'\nMeasured, one thread, {o.worlds} worlds: {micros:.1f} us a world-step, {operations / micros / 1e3:.1f} GFLOP/s of '
         f'{32 * o.clock / 1e9:.0f} (not fused) on a core of {o.clock / 1e9:g} GHz.')
-    if 'theirs' in best:
-        theirs = 1e6 / best['theirs']['steps_per_second']
-        say(f'\nC MuJoCo on the same file, same core, float64: {theirs:.1f} us a world-step, '
-            f'{best["theirs"]["contacts_mean"]:.1f} contacts, {best["theirs"]["newton_iterations_mean"]:.1f} iterations.')
+    for name in (side for side in sides if side != 'axion'):
+        looked = peer.look(name, sides[name], *common)
+        say(f'\nMuJoCo {version}, {name}, on the same file, same core, float64: {1e6 / best[name]["steps_per_second"]:.1f} us '
+            'a world-step, '
+            f'{looked["contacts_mean"]:.1f} contacts, {looked["newton_iterations_mean"]:.1f} iterations.')
     if o.out:
-        commit = subprocess.run(['git', '-C', str(pathlib.Path(__file__).parent), 'describe', '--always', '--dirty'],
-                                capture_output=True, text=True, check=False).stdout.strip()
         shown = 'tests/bench/floor.py --bin build/release/bin --model MODELS/humanoid.xml --out docs/floor.md'
-        stamp = f'\n{ours["device_name"]}, commit {commit}, {datetime.date.today()}, `{shown}`:\n\n'
-        write_page(o.out, stamp, lines)
+        write_page(o.out, f'\n{stamp.stamp(o.bin)}, `{shown}`:\n\n', lines)
     else:
         print('\n'.join(lines))
     return 0

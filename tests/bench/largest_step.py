@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Simulated seconds per wall second at the largest time step at which each engine still holds a scene, Axion and C MuJoCo.
+"""How fast each engine steps a scene and how well it solves it, from the least to the largest time step at which it holds it.
 
-Two scenes, each the same MJCF file for both engines:
+Two scenes, each the same MJCF file for Axion and for MuJoCo's newest package in the variants of peer.py:
   standing  humanoid.xml with position drives in place of its motors, stiff enough to stand on; it has to stand.
   step      a wheeled robot of 120 kg (wheeled_robot.xml) at 2 m/s; it has to get over a step of 0.16 m.
 Every two simulated seconds each world draws new targets of its drives: 2 % of their range about the pose, or the speed.
@@ -10,26 +10,27 @@ A scene is held at a time step if, in every world and over all of its ten second
   steps converge (MuJoCo does not say), and
   standing: the torso tilts by at most 0.2 rad, stays within 0.1 m of its height and moves at most 0.2 m/s in the last second;
   step: the chassis tilts by at most 0.5 rad, and ends behind the step's edge at the height of its top, to within 30 mm.
-Time steps are tried upwards along a grid; the largest is the last before the first that fails. MuJoCo may use any of its
-integrators: its best counts. Then both are timed at their own largest time step, and at the fastest of those held, in turns,
-the best of several.
+Time steps are tried upwards along a grid; the largest is the last before the first that fails. Then all that are held are timed, all
+engines in turns, the best of several. Error at equal speed: the fastest of the steps at which no world ever overlaps by more than 1 mm,
+and the least overlap of those that are as fast as a given speed.
 
 Usage: largest_step.py --bin BUILD/bin --models DIRECTORY_OF_humanoid.xml
 """
 
 import argparse
-import json
 import math
 import pathlib
-import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import peer  # noqa: E402  beside this file
+
 HERE = pathlib.Path(__file__).resolve().parent
-GRID_MS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 50, 60, 70, 80, 100, 120, 150, 200, 250,
-           300, 400, 500]
-INTEGRATORS = ['Euler', 'implicit', 'RK4']
+GRID_MS = [2, 3, 5, 7, 10, 14, 20, 30, 50, 70, 100, 150, 200, 300, 400, 500]
+SPEEDS = [250, 500, 1000, 2000, 4000, 8000]  # simulated s a wall s
+CLOSE = 1e-3  # m of overlap
 WHEEL_RADIUS, SPEED, STEP_EDGE, STEP_HEIGHT, CHASSIS_HEIGHT = 0.36, 2.0, 1.5, 0.16, 0.41
 
 
@@ -78,97 +79,97 @@ def is_held(scene, report):
     return (report['converged_fraction'] or 1) >= 0.99 and scene['held'](report)
 
 
-def run(options, side, scene, dt, worlds, watch):
-    """The report of one run of a side: (program, file); None where the program refuses or breaks."""
-    program, path = side
-    steps = math.ceil(scene['seconds'] / dt)
-    arguments = [str(options.bin / program), '--json', '--model', str(path), '--dt', f'{dt:g}', '--worlds', str(worlds),
-                 '--steps', str(steps), '--warmup_steps', '0', '--control_fraction', '0.02',
-                 '--control_hold', str(max(1, round(2 / dt))), '--threads', str(options.threads),
-                 '--device', 'cpu', *scene['control']]
-    if watch:
-        arguments += ['--watch', scene['watch']]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    return json.loads(done.stdout.replace('inf', 'null')) if done.returncode == 0 else None
-
-
-def steps_held(options, side, scene):
-    """[(time step in s, report)] upwards to the largest that is held; empty where not even the least is."""
-    found = []
-    for dt in [milliseconds / 1000 for milliseconds in options.grid_ms]:
-        report = run(options, side, scene, dt, options.worlds_held, True)
-        if not is_held(scene, report):
-            break
-        found.append((dt, report))
-    return found
-
-
-def sides_of(scene_name, options, folder):
-    """Axion's (program, file), and MuJoCo's, one an integrator."""
-    root = standing_humanoid(options.models, options.stiffness) if scene_name == 'standing' else wheeled_robot()
-    path = folder / f'{scene_name}.xml'
-    ElementTree.ElementTree(root).write(path)
-    theirs = {}
-    for integrator in INTEGRATORS:
-        root.find('option').set('integrator', integrator)
-        variant = folder / f'{scene_name}_{integrator}.xml'
-        ElementTree.ElementTree(root).write(variant)
-        theirs[integrator] = ('mujoco_bench', variant)
-    return ('axion-bench', path), theirs
-
-
-def speed(options, scene, side, dt, worlds):
-    """Simulated seconds per wall second of one run."""
-    report = run(options, side, scene, dt, worlds, False)
-    return report['steps_per_second'] * dt
-
-
 class Contender:
-    """An engine in one scene: what it holds, and how fast it is at the largest of it and at the fastest."""
+    """An engine in one scene: the time steps that it holds, what it is worth there, and how fast it is."""
 
-    def __init__(self, options, name, side, scene):
-        self.options, self.name, self.side, self.scene = options, name, side, scene
-        self.held = steps_held(options, side, scene)
+    def __init__(self, options, name, command, scene, path):
+        self.options, self.name, self.command, self.scene, self.path = options, name, command, scene, path
+        self.held = {}  # report by time step, s
         self.rate = {}  # simulated s a wall s by time step
-        if self.held:
-            largest = self.held[-1][0]
-            # Beyond an eighth of the largest a step would have to be eight times as fast to pay.
-            tried = {dt: speed(options, scene, side, dt, options.worlds_held) for dt, _ in self.held if dt >= largest / 8}
-            self.rate = {largest: 0.0, max(tried, key=tried.get): 0.0}
+        for dt in (milliseconds / 1000 for milliseconds in options.grid_ms):
+            report = peer.look(name, command, *self.flags(dt, options.worlds_held), '--watch', scene['watch'])
+            if not is_held(scene, report):
+                break
+            self.held[dt] = report
 
-    def time_once(self):
-        for dt, best in self.rate.items():
-            self.rate[dt] = max(best, speed(self.options, self.scene, self.side, dt, self.options.worlds))
+    def flags(self, dt, worlds):
+        return ['--model', self.path, '--dt', f'{dt:g}', '--worlds', worlds, '--steps', math.ceil(self.scene['seconds'] / dt),
+                '--warmup_steps', 0, '--control_fraction', 0.02, '--control_hold', max(1, round(2 / dt)),
+                '--threads', self.options.threads, *self.scene['control']]
+
+    def time_once(self, dt):
+        if dt in self.held:
+            steps = math.ceil(self.scene['seconds'] / dt)
+            worlds = min(self.options.worlds, max(2, self.options.world_steps // steps))
+            report = peer.run(self.command, *self.flags(dt, worlds))
+            if report and report['steps_per_second']:
+                self.rate[dt] = max(self.rate.get(dt, 0.0), report['steps_per_second'] * dt)
+
+    def overlap(self, dt):
+        return self.held[dt]['max_penetration_m']
 
     def at_largest(self):
-        return self.rate[self.held[-1][0]] if self.held else 0.0
+        return self.rate.get(max(self.held), 0.0) if self.held else 0.0
+
+    def fastest(self, overlap=math.inf):
+        """(simulated s a wall s, time step) of the fastest step with no more overlap; (0, None) without one."""
+        return max(((self.rate[dt], dt) for dt in self.rate if self.overlap(dt) <= overlap), default=(0.0, None))
+
+    def least_overlap(self, speed):
+        """(overlap, time step) of the steps that are as fast as `speed`; None without one."""
+        return min(((self.overlap(dt), dt) for dt in self.rate if self.rate[dt] >= speed), default=None)
 
     def row(self, scene_name):
         if not self.held:
-            return f'| {scene_name} | {self.name} | not held at {self.options.grid_ms[0]:g} ms | | | | | |'
-        dt, report = self.held[-1]
-        fastest = max(self.rate, key=self.rate.get)
-        share, error = report['converged_fraction'], report['max_joint_error_m']
-        return (f'| {scene_name} | {self.name} | {1000 * dt:g} | {self.at_largest():,.1f} | {self.rate[fastest]:,.1f} at '
-                f'{1000 * fastest:g} ms | {report["max_penetration_m"]:.1e} | {"-" if error is None else format(error, ".1e")} | '
+            return f'| {scene_name} | {self.name} | not held at {self.options.grid_ms[0]:g} ms | | | | | | |'
+        report = self.held[max(self.held)]
+        share = report['converged_fraction']
+        fast = [f'{rate:,.0f} at {1000 * dt:g} ms' if dt else '-' for rate, dt in (self.fastest(), self.fastest(CLOSE))]
+        return (f'| {scene_name} | {self.name} | {1000 * max(self.held):g} | {self.at_largest():,.0f} | {fast[0]} | {fast[1]} | '
+                f'{peer.millimetres(report, "max_penetration_m")} | {peer.millimetres(report, "max_joint_error_m")} | '
                 f'{"-" if share is None else format(share, ".4f")} |')
 
+    def row_of_speeds(self, scene_name):
+        cells = [f'{1000 * found[0]:.2f} at {1000 * found[1]:g} ms' if found else '-' for found in map(self.least_overlap, SPEEDS)]
+        return f'| {scene_name} | {self.name} | {" | ".join(cells)} |'
 
-def measure(options, scene_name, folder):
-    """Prints the rows of one scene; returns its two ratios, at the largest time steps and at the fastest, or None."""
-    ours, theirs = sides_of(scene_name, options, folder)
-    contenders = [Contender(options, 'axion', ours, SCENES[scene_name])]
-    contenders += [Contender(options, f'mujoco {name}', side, SCENES[scene_name]) for name, side in theirs.items()]
+    def row_of_steps(self, scene_name):
+        cells = [f'{self.rate.get(dt, 0):,.0f}; {1000 * self.overlap(dt):.2f}' if dt in self.held else '-'
+                 for dt in (milliseconds / 1000 for milliseconds in self.options.grid_ms)]
+        return f'| {scene_name} | {self.name} | {" | ".join(cells)} |'
+
+
+def measure(options, scene_name, folder, sides):
+    """The contenders of one scene, timed."""
+    root = standing_humanoid(options.models, options.stiffness) if scene_name == 'standing' else wheeled_robot()
+    path = folder / f'{scene_name}.xml'
+    ElementTree.ElementTree(root).write(path)
+    contenders = [Contender(options, name, command, SCENES[scene_name], path) for name, command in sides.items()]
     for _ in range(options.repeat):
-        for contender in contenders:
-            contender.time_once()
-    for contender in contenders:
-        print(contender.row(scene_name), flush=True)
+        for milliseconds in options.grid_ms:
+            for contender in contenders:
+                contender.time_once(milliseconds / 1000)
+    return contenders
+
+
+def verdict(contenders):
+    """The ratios of Axion's speed to the fastest of the others, as a sentence; None where there is nothing to compare."""
     axion, rivals = contenders[0], [c for c in contenders[1:] if c.held]
     if not axion.held or not rivals:
         return None
-    return (axion.at_largest() / max(c.at_largest() for c in rivals),
-            max(axion.rate.values()) / max(max(c.rate.values()) for c in rivals))
+
+    def ratio(ours, theirs):
+        return f'{ours / theirs:.1f}' if ours and theirs else '-'
+    ours, theirs = (max(c.fastest(CLOSE)[0] for c in side) for side in ([axion], rivals))
+    largest = max(rivals, key=lambda c: (max(c.held), c.at_largest()))
+    return (f'{ratio(ours, theirs)} times MuJoCo with at most 1 mm of overlap{"" if theirs else ", of which it holds no step"}, '
+            f'{ratio(axion.fastest()[0], max(c.fastest()[0] for c in rivals))} times at the fastest step that each holds, '
+            f'{ratio(axion.at_largest(), largest.at_largest())} times at the largest')
+
+
+def print_table(head, rows):
+    print('\n| ' + ' | '.join(head) + ' |\n|' + ' --- |' * len(head))
+    print('\n'.join(rows), flush=True)
 
 
 def main():
@@ -179,24 +180,32 @@ def main():
     parser.add_argument('--stiffness', type=float, default=1000, help='of the position drives, N m/rad')
     parser.add_argument('--grid_ms', nargs='+', type=float, default=GRID_MS)
     parser.add_argument('--worlds_held', type=int, default=4, help='worlds that must all hold')
-    parser.add_argument('--worlds', type=int, default=64, help='worlds that are timed')
+    parser.add_argument('--worlds', type=int, default=64, help='worlds that are timed, at most')
+    parser.add_argument('--world_steps', type=int, default=8000, help='that are timed, of as many worlds as that takes')
     parser.add_argument('--threads', type=int, default=1)
     parser.add_argument('--repeat', type=int, default=3)
+    peer.add_flag(parser)
     options = parser.parse_args()
-    scenes = [name for name in options.scenes if name != 'standing' or options.models]
-
-    print('| scene | engine | largest time step held, ms | simulated s a wall s there | fastest of those held | penetration m | '
-          'joint error m | converged |')
-    print('| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |')
-    ratios = {}
+    python, version = peer.find(options)
+    print(f'MuJoCo {version}.' if python else f'MuJoCo was not measured: {version}')
     with tempfile.TemporaryDirectory() as folder:
-        for name in scenes:
-            ratios[name] = measure(options, name, pathlib.Path(folder))
+        scenes = {name: measure(options, name, pathlib.Path(folder), peer.sides(options, python))
+                  for name in options.scenes if name != 'standing' or options.models}
+
+    print_table(['scene', 'engine', 'largest time step held, ms', 'simulated s a wall s there', 'fastest of those held',
+                 'fastest with at most 1 mm of overlap', 'overlap at the largest, mm', 'joint error there, mm', 'converged there'],
+                [c.row(name) for name, all_of in scenes.items() for c in all_of])
+    print('\nLeast overlap, mm, at which an engine simulates so many seconds a wall second or more:')
+    print_table(['scene', 'engine', *(f'{speed:,}' for speed in SPEEDS)],
+                [c.row_of_speeds(name) for name, all_of in scenes.items() for c in all_of])
+    print('\nSimulated s a wall s and greatest overlap, mm, by the time step, ms:')
+    print_table(['scene', 'engine', *(f'{milliseconds:g}' for milliseconds in options.grid_ms)],
+                [c.row_of_steps(name) for name, all_of in scenes.items() for c in all_of])
+    verdicts = {name: verdict(all_of) for name, all_of in scenes.items()}
     print()
-    for name, ratio in ratios.items():
-        print(f'{name}: ' + ('no ratio, as one engine does not hold it' if ratio is None else
-                             f'{ratio[0]:.1f} times C MuJoCo at the largest time step of each, {ratio[1]:.1f} times at the fastest'))
-    return 1 if None in ratios.values() else 0
+    for name, said in verdicts.items():
+        print(f'{name}: {said or "no ratio, as one engine does not hold it"}')
+    return 1 if None in verdicts.values() else 0
 
 
 if __name__ == '__main__':

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """What becomes of every MJCF and URDF file of some folders: which load, what refuses the others, and how those that load move.
 
-  tests/bench/models.py DIRECTORY... [--bin build/release/bin] [--seconds 2] [--dt DT] [--mujoco_python PYTHON] [--json FILE]
+  tests/bench/models.py DIRECTORY... [--bin build/release/bin] [--seconds 2] [--dt DT] [--json FILE]
 
 Every file below a DIRECTORY whose root is <mujoco> and that is not included by another, and every file *.urdf with a robot in it,
 is offered strictly, with the files that it refers to, as the Python client collects them; URDF with a fixed base, no motors and no
 ground, as MuJoCo reads it. One that is refused is offered again with allow_unsupported, so that every reason is
-known. One that loads steps for --seconds at rest and again under random controls (axion-models says which). With --mujoco_python, an
-interpreter that has MuJoCo, that reads every file, too, and steps what loads at the same step under the same controls; a file that
-it does not read is left out of `of`. Three tables: the collections (each DIRECTORY), the reasons by the number of models, the models.
+known. One that loads steps for --seconds at rest and again under random controls (axion-models says which). MuJoCo's newest package
+(peer.py finds it; --alone does without) reads every file, too, and steps what loads at the same step under the same controls, in each
+variant of peer.py; a file that it does not read is left out of `of`. Tables: the collections (each DIRECTORY), the reasons by the
+number of models, and of rest and random controls the models and a summary of them.
 Exit codes: 0; 1 when a program crashed.
 """
 
@@ -22,9 +23,15 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import peer  # noqa: E402  beside this file
+import stamp  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+RUNS = {'rest': 'At rest', 'random': 'Under random controls'}
 
 
 def client_files():
@@ -110,7 +117,6 @@ def reasons(answer):
 def mujoco_worker():
     """Reads requests, one line of JSON each; answers each with a line: what MuJoCo makes of the file."""
     import mujoco  # pylint: disable=import-outside-toplevel
-    import numpy  # pylint: disable=import-outside-toplevel
     mujoco.set_mju_user_warning(lambda text: None)
     for line in sys.stdin:
         request = json.loads(line)
@@ -118,9 +124,9 @@ def mujoco_worker():
         try:
             model = mujoco_model(mujoco, request['path'])
             answer.update(reads=True, bodies=int(model.nbody), nq=int(model.nq))
-            for name in ('rest', 'random'):
+            for name in RUNS:
                 if name in request:
-                    answer[name] = mujoco_poses(mujoco, numpy, model, request, request[name])
+                    answer[name] = mujoco_runs(model, request, request[name])
         except (ValueError, RuntimeError) as error:
             answer['error'] = str(error)[:300]
         print(json.dumps(answer), flush=True)
@@ -134,32 +140,58 @@ def mujoco_model(mujoco, path):
     return mujoco.MjModel.from_xml_string(text, {name.replace('\\', '/').rsplit('/', 1)[-1]: data for name, data in assets.items()})
 
 
-def mujoco_poses(mujoco, numpy, model, request, run):
+def mujoco_runs(model, request, run):
+    """What each variant does: {variant: greatest overlap, open loops and seconds of the steps}, and where the first has the bodies."""
+    import mujoco_bench  # pylint: disable=import-outside-toplevel
     model.opt.timestep = request['dt']
-    data = mujoco.MjData(model)
+    enabled, integrator = model.opt.enableflags, model.opt.integrator
+    variants, bodies = {}, None
+    for name, flags in peer.VARIANTS.items():
+        model.opt.enableflags, model.opt.integrator = enabled, integrator
+        mujoco_bench.choose(model, flags[1], '--speculative' in flags)
+        timed = mujoco_bench.Batch(model, 1, nthread=1)
+        seconds = sum(stepped(timed, lambda count: timed.step(nstep=count), model, request, run))
+        looker = mujoco_bench.Looker(model, 1)
+        first = places_of(model, looker.batch)
+        for _ in stepped(looker.batch, lambda count: [looker.step() for _ in range(count)], model, request, run):
+            pass
+        variants[name] = {'overlap': looker.overlap, 'loops': looker.loops, 'seconds': seconds,
+                          'gave_up': looker.given_up > 0}
+        if bodies is None:
+            last = places_of(model, looker.batch)
+            bodies = [{'name': model.body(i).name, 'mass': float(model.body_mass[i]), 'first': first[i], 'last': last[i]}
+                      for i in range(1, model.nbody)]
+    return {'variants': variants, 'bodies': bodies}
+
+
+def places_of(model, batch):
+    """[body]: where its frame is, m."""
+    import mujoco  # pylint: disable=import-outside-toplevel
+    data = batch.get_data(0)
     mujoco.mj_kinematics(model, data)
-    first = data.xpos.copy()
-    steps = max(1, round(0.1 / request['dt']))
+    return data.xpos.tolist()
+
+
+def stepped(batch, step, model, request, run):
+    """Takes the steps of a run under its controls; yields the seconds of each hold."""
+    import mujoco  # pylint: disable=import-outside-toplevel
+    held = max(1, round(0.1 / request['dt']))
     places = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, name) for name in request['actuators']]
-    left = run['steps']
-    for hold in range(-(-run['steps'] // steps)):
-        if run['controls']:
-            for place, value in zip(places, run['controls'][hold]):
-                if place >= 0:
-                    data.ctrl[place] = value
-        mujoco.mj_step(model, data, nstep=min(steps, left))
-        left -= steps
-    mujoco.mj_kinematics(model, data)
-    if not numpy.isfinite(data.qpos).all():
-        return None
-    return [{'name': mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, i) or '', 'mass': float(model.body_mass[i]),
-             'first': first[i].tolist(), 'last': data.xpos[i].tolist()} for i in range(1, model.nbody)]
+    ctrl = batch.bind('ctrl')
+    for first in range(0, run['steps'], held):
+        for place, value in zip(places, run['controls'][first // held] if run['controls'] else []):
+            if place >= 0:
+                ctrl[0, place] = value
+        begin = time.perf_counter()
+        step(min(held, run['steps'] - first))
+        yield time.perf_counter() - begin
 
 
 class Mujoco:
     """A worker under another interpreter; it is started again where a file ends it."""
 
     def __init__(self, python):
+        """python: None where there is none to ask."""
         self.python, self.worker = python, None
 
     def ask(self, request):
@@ -207,9 +239,9 @@ def distance(answer, theirs, name):
     if not theirs or not theirs.get(name) or name not in answer:
         return None
     run, farthest = answer[name], None
-    for i, other in enumerate(pairs(answer['bodies'], answer['masses'], run['first_pose'], theirs[name])):
+    for i, other in enumerate(pairs(answer['bodies'], answer['masses'], run['first_pose'], theirs[name]['bodies'])):
         last = run['pose'][7 * i:7 * i + 3]
-        if other is None or None in last:
+        if other is None or None in last or not all(map(math.isfinite, other['last'])):
             continue
         d = math.dist(last, other['last'])
         farthest = d if farthest is None else max(farthest, d)
@@ -254,31 +286,68 @@ def reason_table(entries):
     table(['refused because', 'models', 'for this alone'], [[why, count, alone[why]] for why, count in by_reason.most_common()])
 
 
-def motion(answer, theirs, name):
+def variants_of(entry, name):
+    """{variant: figures} of MuJoCo in a run; empty where it was not asked or did not get through."""
+    return ((entry['mujoco'] or {}).get(name) or {}).get('variants', {})
+
+
+def cells_of(variants, key, factor, digits):
+    """A figure of each variant in one cell."""
+    return '; '.join('gave up' if v['gave_up'] else f'{factor * v[key]:.{digits}f}' for v in variants.values()) or '-'
+
+
+def motion(entry, name):
+    answer = entry['answer']
     if name not in answer:
-        return ['-'] * 6
-    run = answer[name]
-    away = distance(answer, theirs, name)
+        return ['-'] * 9
+    run, variants = answer[name], variants_of(entry, name)
+    away = distance(answer, entry['mujoco'], name)
     before, after = run['energy']
-    return [f'{100 * run["converged"]:.1f} %', f'{run["fallback"]}', f'{1000 * run["penetration"]:.2f}', f'{1000 * run["joint_error"]:.3f}',
-            'not finite' if run['non_finite'] or after is None else f'{before:.3g}, {after:.3g}', '-' if away is None else f'{away:.3f}']
+    times = [f'{run["wall_seconds"] / v["seconds"]:.1f}' for v in variants.values()]
+    return [f'{100 * run["converged"]:.1f} %', f'{run["fallback"]}', f'{1000 * run["penetration"]:.2f}',
+            cells_of(variants, 'overlap', 1000, 2), f'{1000 * run["joint_error"]:.3f}', cells_of(variants, 'loops', 1000, 3),
+            'not finite' if run['non_finite'] or after is None else f'{before:.3g}, {after:.3g}', '-' if away is None else f'{away:.3f}',
+            '; '.join(times) or '-']
 
 
-def model_table(entries):
+def model_table(entries, name):
     rows = []
     for entry in entries:
         answer = entry['answer']
         if not counted(entry):
             continue
-        name = f'{entry["collection"]}/{entry["name"]}'
+        path = f'{entry["collection"]}/{entry["name"]}'
         if not answer['loads']:
-            rows.append([name, 'no', '; '.join(entry['reasons'])] + ['-'] * 12)
+            rows.append([path, 'no: ' + '; '.join(entry['reasons'])] + ['-'] * 9)
             continue
         note = answer.get('stopped', '')
-        rows.append([name, 'yes', f'{len(answer["warnings"])}' + (f'; {note}' if note else '')] +
-                    motion(answer, entry['mujoco'], 'rest') + motion(answer, entry['mujoco'], 'random'))
-    runs = ['converged', 'fallback', 'penetration, mm', 'joint error, mm', 'energy first, last, J', 'from MuJoCo, m']
-    table(['model', 'loads', 'warnings, or refused because'] + [f'at rest: {runs[0]}'] + runs[1:] + [f'random: {runs[0]}'] + runs[1:], rows)
+        rows.append([path, f'{len(answer["warnings"])}' + (f'; {note}' if note else '')] + motion(entry, name))
+    print(f'### {RUNS[name]}\n')
+    table(['model', 'warnings, or refused because', 'converged', 'fallback', 'overlap, mm', 'of MuJoCo', 'joint error, mm',
+           'open loops of MuJoCo', 'energy first, last, J', 'from MuJoCo, m', 'time / MuJoCo\'s'], rows)
+
+
+def summary_table(entries):
+    """Of the models that both step to the end: the median and the greatest of what an engine leaves."""
+    rows = []
+    for name in RUNS:
+        both = [entry for entry in entries if name in entry['answer'] and variants_of(entry, name)]
+        if not both:
+            continue
+        ours = [(e['answer'][name]['penetration'], e['answer'][name]['joint_error'], False, 1.0) for e in both]
+        sides = {'axion': ours}
+        for variant in peer.VARIANTS:
+            found = [(variants_of(e, name)[variant], e['answer'][name]['wall_seconds']) for e in both]
+            sides[variant] = [(v['overlap'], v['loops'], v['gave_up'], seconds / v['seconds']) for v, seconds in found]
+        for side, figures in sides.items():
+            whole = [f for f in figures if not f[2]]
+            overlap, opened, times = (sorted(f[i] for f in whole) for i in (0, 1, 3))
+            rows.append([RUNS[name].lower(), side, len(both), len(figures) - len(whole), f'{1000 * overlap[len(overlap) // 2]:.2f}',
+                         f'{1000 * overlap[9 * len(overlap) // 10]:.2f}', f'{1000 * overlap[-1]:.2f}', f'{1000 * opened[-1]:.2f}',
+                         '' if side == 'axion' else f'{times[len(times) // 2]:.2f}'])
+    if rows:
+        table(['run', 'engine', 'models', 'gave up', 'overlap, mm: median', 'nine of ten below', 'greatest',
+               'greatest opening of a joint or loop, mm', 'axion\'s time / its: median'], rows)
 
 
 def look_at(options, mujoco, directory, path):
@@ -286,7 +355,7 @@ def look_at(options, mujoco, directory, path):
     request = {'path': str(path)}
     if answer['loads'] and 'rest' in answer:
         request.update(dt=answer['dt'], actuators=answer['actuators'])
-        request.update({name: {key: answer[name][key] for key in ('steps', 'controls')} for name in ('rest', 'random') if name in answer})
+        request.update({name: {key: answer[name][key] for key in ('steps', 'controls')} for name in RUNS if name in answer})
     return {'collection': directory.name, 'name': str(path.relative_to(directory)), 'answer': answer,
             'reasons': [] if answer['loads'] else reasons(answer), 'mujoco': mujoco.ask(request)}
 
@@ -300,17 +369,22 @@ def main():
     parser.add_argument('--precision', choices=['float32', 'float64'], default='float32')
     parser.add_argument('--softness', choices=['rigid', 'mjcf'], default='rigid', help='of contacts, limits and equalities')
     parser.add_argument('--timeout', type=float, default=60, help='s, of the wall clock for a file')
-    parser.add_argument('--mujoco_python', type=pathlib.Path, help='an interpreter that has MuJoCo')
+    parser.add_argument('--alone', action='store_true', help='without MuJoCo')
+    peer.add_flag(parser)
     parser.add_argument('--json', type=pathlib.Path, help='where all of it is written')
     options = parser.parse_args()
     entries = []
-    mujoco = Mujoco(options.mujoco_python)
+    python, version = (None, 'not asked') if options.alone else peer.find(options)
+    mujoco = Mujoco(python)
     for directory in options.directories:
         for path in documents(directory):
             entries.append(look_at(options, mujoco, directory, path))
+    print(f'{stamp.stamp(options.bin)}, MuJoCo {version if python else f"left out ({version})"}:\n')
     collection_table(entries)
     reason_table(entries)
-    model_table(entries)
+    summary_table(entries)
+    for name in RUNS if options.seconds > 0 else ():
+        model_table(entries, name)
     if options.json:
         options.json.write_text(json.dumps(entries), encoding='utf-8')
     return 1 if any(entry['answer'].get('crashed') for entry in entries) else 0

@@ -42,7 +42,7 @@ def main():
         (models / 'still.xml').write_text(STILL, encoding='utf-8')
         (models / 'other.xml').write_text('<robot><link/></robot>', encoding='utf-8')
         report = pathlib.Path(folder) / 'report.json'
-        command = [sys.executable, '-B', script, models, '--bin', sys.argv[1], '--seconds', '0.2', '--json', report]
+        command = [sys.executable, '-B', script, models, '--bin', sys.argv[1], '--seconds', '0.2', '--alone', '--json', report]
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         entries = {entry['name']: entry for entry in json.loads(report.read_text(encoding='utf-8'))}

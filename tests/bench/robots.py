@@ -1,54 +1,26 @@
 #!/usr/bin/env python3
-"""Rates of published robots beside two versions of MuJoCo on the same files: C MuJoCo as mujoco_bench was built with it, and the newest
-from PyPI by mujoco.rollout with its own threads. Every engine steps in turns with the others under the same controls; the best of several.
+"""Published robots beside MuJoCo's newest package, in the variants of peer.py: rates and overlaps on the same files and controls.
 
-A control stays for 20 ms. All start together, warm up for --warmup_seconds of their own time and are then measured, at 5 ms a step;
-Axion at 20 ms besides, through the same seconds. MuJoCo has its own integrator, the file's. The newest MuJoCo is installed into a virtual
-environment (--venv), or is that of --mujoco_python; where neither can be had its columns stay empty, with a word.
+Every engine steps in turns with the others, each time step by itself: the rate is the best of several turns, `axion / it` the median of
+the turns' ratios with the least and the greatest. A control stays for 20 ms. All start together, warm up for --warmup_seconds of their own
+time and are then measured, through the same seconds whatever the step. Overlap is the greatest of all worlds and steps that were timed.
+The second table has each robot at the longest step of ours, and beside it the least overlap of MuJoCo's that simulate as much in a second
+or more: error at equal speed.
 
-Usage: robots.py --bin BUILD/bin --models DIRECTORY [--robots ant.xml ...] [--worlds 1 256] [--threads 1]
+Usage: robots.py --bin BUILD/bin --models DIRECTORY [--robots ant.xml ...] [--worlds 1 64] [--threads 1] [--steps_ms 5 10 20]
 """
 
 import argparse
 import pathlib
-import subprocess
+import statistics
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from compare import best, run  # noqa: E402  beside this file
+import peer  # noqa: E402  beside this file
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROLLOUT = pathlib.Path(__file__).resolve().with_name('mujoco_rollout.py')
 ROBOTS = ['humanoid.xml', 'ant.xml', 'quadruped.xml@0', 'hopper.xml', 'half_cheetah.xml', 'walker2d.xml']
-STEP, LONG_STEP = 0.005, 0.020  # s
-COLUMNS = ['model', 'worlds', 'threads', 'axion steps/s', 'mujoco {old}', 'ratio', 'mujoco {new}, rollout', 'ratio', 'converged',
-           'axion s/s at 20 ms', 'converged at 20 ms', '/ mujoco {old} at 5 ms', '/ mujoco {new} at 5 ms']
-
-
-def newest_mujoco(options):
-    """(interpreter that has MuJoCo, its version), or (None, why there is none)."""
-    python = options.mujoco_python
-    if python is None:
-        python = options.venv / 'bin/python'
-        commands = [[sys.executable, '-m', 'venv', options.venv], [python, '-m', 'pip', 'install', '-q', 'mujoco>=3.3', 'numpy']]
-        if python.exists() and said([python, '-c', 'import mujoco.rollout'])[0]:
-            commands = []
-        for command in commands:
-            good, text = said(command)
-            if not good:
-                return None, text
-    good, text = said([python, '-c', 'import mujoco, mujoco.rollout; print(mujoco.__version__)'])
-    return (python, text) if good else (None, text)
-
-
-def said(command):
-    """(whether it went well, its last line)."""
-    try:
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-    except OSError as error:
-        return False, str(error)
-    lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
-    return done.returncode == 0, lines[-1] if lines else ''
+HOLD = 0.020  # s
 
 
 def model_path(options, robot):
@@ -59,91 +31,123 @@ def model_path(options, robot):
 def arguments(options, robot, worlds, threads, step):
     """Of every program: as many seconds of simulated time whatever the step, and the same controls at the same times."""
     name, _, keyframe = robot.partition('@')
-    seconds = max(options.least_seconds, options.world_steps * STEP / worlds)
+    seconds = max(options.least_seconds, options.world_steps * 0.005 / worlds)
     return ['--model', str(model_path(options, name)), '--worlds', str(worlds), '--threads', str(threads), '--dt', str(step),
             '--steps', str(max(1, round(seconds / step))), '--warmup_steps', str(round(options.warmup_seconds / step)),
-            '--control_hold', str(round(LONG_STEP / step)), *(['--keyframe', keyframe] if keyframe else [])]
+            '--control_hold', str(max(1, round(HOLD / step))), *(['--keyframe', keyframe] if keyframe else [])]
 
 
-def measure(options, robot, worlds, threads, python):
-    """Best reports: Axion, C MuJoCo and the newest at 5 ms, Axion at 20 ms."""
-    short, long = (arguments(options, robot, worlds, threads, step) for step in (STEP, LONG_STEP))
-    reports = {'axion': [], 'old': [], 'new': [], 'long': []}
-    ours = ['--device', 'cpu', '--steps_per_launch', '50']
-    for _ in range(options.repeat):
-        reports['axion'].append(run(options.bin / 'axion-bench', short + ours))
-        if (options.bin / 'mujoco_bench').exists():
-            reports['old'].append(run(options.bin / 'mujoco_bench', short))
-        if python:
-            reports['new'].append(run(python, short, ROLLOUT))
-        reports['long'].append(run(options.bin / 'axion-bench', long + ours))
-    return {name: best(list_of) for name, list_of in reports.items()}
+class Measured:
+    """One robot, number of worlds and time step: what each engine made of it."""
+
+    def __init__(self, options, sides, robot, worlds, threads, step):
+        self.robot, self.worlds, self.threads, self.step = robot.partition('@')[0], worlds, threads, step
+        flags = arguments(options, robot, worlds, threads, step)
+        self.rates = {name: [] for name in sides}  # world-steps/s of each turn, None where there is none
+        self.looks = {}
+        for _ in range(options.repeat):
+            for name, command in sides.items():
+                report = peer.run(command, *flags)
+                self.rates[name].append(report and report['steps_per_second'])
+                if name == 'axion':
+                    self.looks[name] = report
+        for name, command in sides.items():
+            if name != 'axion':
+                self.looks[name] = peer.look(name, command, *flags)
+
+    def best(self, name):
+        return max((rate for rate in self.rates.get(name, []) if rate), default=None)
+
+    def simulated(self, name):
+        """s a wall s."""
+        return (self.best(name) or 0) * self.step
+
+    def overlap(self, name):
+        report = self.looks.get(name)
+        return report['max_penetration_m'] if report and not report['non_finite_fraction'] else None
+
+    def ratio(self, name):
+        """Axion's rate over the other's: median, least and greatest."""
+        of_turns = [ours / theirs for ours, theirs in zip(self.rates['axion'], self.rates.get(name, [])) if ours and theirs]
+        return f'{statistics.median(of_turns):.2f} ({min(of_turns):.2f} to {max(of_turns):.2f})' if of_turns else '-'
+
+    def row(self):
+        axion = self.looks['axion']
+        cells = [self.robot, self.worlds, self.threads, f'{1000 * self.step:g}', rate_cell(self.best('axion')),
+                 f'{axion["converged_fraction"]:.4f}' if axion else '-', peer.millimetres(axion, 'max_penetration_m')]
+        for name in peer.VARIANTS:
+            cells += [rate_cell(self.best(name)), self.ratio(name), overlap_cell(self.overlap(name))]
+        return cells
 
 
-def rate(report):
-    return report['steps_per_second'] if report else None
+def rate_cell(rate):
+    return f'{rate:,.0f}' if rate else '-'
 
 
-def ratio(a, b):
-    return f'{a / b:.2f}' if a and b else '-'
+def overlap_cell(overlap):
+    return '-' if overlap is None else f'{1000 * overlap:.2f}'
 
 
-def row(robot, worlds, threads, reports):
-    axion, old, new, long = (reports[name] for name in ('axion', 'old', 'new', 'long'))
-    simulated = rate(long) * LONG_STEP if long else None
-    return [robot.partition('@')[0], str(worlds), str(threads), f'{rate(axion):,.0f}' if axion else '-',
-            f'{rate(old):,.0f}' if old else '-', ratio(rate(axion), rate(old)), f'{rate(new):,.0f}' if new else '-',
-            ratio(rate(axion), rate(new)), f'{axion["converged_fraction"]:.4f}' if axion else '-',
-            f'{simulated:,.0f}' if simulated else '-', f'{long["converged_fraction"]:.4f}' if long else '-',
-            ratio(simulated, rate(old) * STEP if old else None), ratio(simulated, rate(new) * STEP if new else None)]
+def equal_speed_rows(measured):
+    """A row for each robot and number of worlds: ours at its longest step, and the variants' best at no less speed."""
+    for key in dict.fromkeys((m.robot, m.worlds, m.threads) for m in measured):
+        mine = [m for m in measured if (m.robot, m.worlds, m.threads) == key]
+        ours = max(mine, key=lambda m: m.step)
+        cells = [*key, f'{1000 * ours.step:g}', f'{ours.simulated("axion"):,.0f}', overlap_cell(ours.overlap('axion'))]
+        for name in peer.VARIANTS:
+            good = [m for m in mine if m.simulated(name) >= ours.simulated('axion') > 0 and m.overlap(name) is not None]
+            best = min(good, key=lambda m: m.overlap(name), default=None)
+            cells.append(f'{overlap_cell(best.overlap(name))} at {1000 * best.step:g} ms' if best else 'none as fast')
+        yield cells
 
 
-def old_version(options):
-    """Of the MuJoCo that mujoco_bench was built with, by a step of a robot; None where there is none."""
-    program = options.bin / 'mujoco_bench'
-    report = run(program, ['--model', str(model_path(options, 'quadruped.xml')), '--steps', '1']) if program.exists() else None
-    return report['engine'].split()[-1] if report else None
+def print_table(head, rows):
+    print('| ' + ' | '.join(head) + ' |')
+    print('|' + ' --- |' * len(head), flush=True)
+    for row in rows:
+        print('| ' + ' | '.join(map(str, row)) + ' |', flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--bin', type=pathlib.Path, default=pathlib.Path('build/release/bin'))
-    parser.add_argument('--models', type=pathlib.Path, required=True, help='directory of published robots')
+    parser.add_argument('--models', type=pathlib.Path, help='directory of published robots')
     parser.add_argument('--robots', nargs='+', default=ROBOTS,
                         help='files of --models or of this repository; FILE@0 starts from keyframe 0')
-    parser.add_argument('--worlds', nargs='+', type=int, default=[1, 256])
+    parser.add_argument('--worlds', nargs='+', type=int, default=[16])
     parser.add_argument('--threads', nargs='+', type=int, default=[1])
-    parser.add_argument('--world_steps', type=int, default=51200, help='of 5 ms a run, shared by its worlds')
+    parser.add_argument('--steps_ms', nargs='+', type=float, default=[5, 10, 20])
+    parser.add_argument('--world_steps', type=int, default=8000, help='of 5 ms a run, shared by its worlds')
     parser.add_argument('--least_seconds', type=float, default=1, help='of simulated time a run')
     parser.add_argument('--warmup_seconds', type=float, default=1, help='of simulated time, until robots lie')
     parser.add_argument('--repeat', type=int, default=3)
-    parser.add_argument('--venv', type=pathlib.Path, help='where the newest MuJoCo is installed; default: beside --bin')
-    parser.add_argument('--mujoco_python', type=pathlib.Path, help='an interpreter that has it')
+    peer.add_flag(parser)
     options = parser.parse_args()
+    options.models = options.models or ROOT / 'clients/examples/models'
     options.bin = options.bin.resolve()
-    options.venv = (options.venv or options.bin.parent / 'mujoco-venv').resolve()
-    python, version = newest_mujoco(options)
-    old = old_version(options)
+    python, version = peer.find(options)
+    sides = peer.sides(options, python)
+    measured = []
 
-    print('| ' + ' | '.join(COLUMNS).format(old=old or 'C', new=version if python else 'newest') + ' |')
-    print('|' + ' --- |' * len(COLUMNS), flush=True)
-    failed, missing = False, []
+    def rows():
+        for robot in options.robots:
+            for worlds in options.worlds if model_path(options, robot.partition('@')[0]).exists() else []:
+                for threads in (count for count in options.threads if count <= worlds):
+                    for milliseconds in options.steps_ms:
+                        measured.append(Measured(options, sides, robot, worlds, threads, milliseconds / 1000))
+                        yield measured[-1].row()
+
+    print(f'MuJoCo {version}.\n' if python else f'MuJoCo was not measured: {version}\n')
+    print_table(['model', 'worlds', 'threads', 'step, ms', 'axion steps/s', 'converged', 'overlap, mm',
+                 *(f'{name}{column}' for name in peer.VARIANTS for column in (' steps/s', ': axion / it', ', overlap, mm'))], rows())
+    if len(options.steps_ms) > 1:
+        print('\nOverlap, mm, at equal speed:\n')
+        print_table(['model', 'worlds', 'threads', 'axion\'s step, ms', 'axion s/s', 'axion, overlap, mm', *peer.VARIANTS],
+                    equal_speed_rows(measured))
     for robot in options.robots:
         if not model_path(options, robot.partition('@')[0]).exists():
-            missing.append(robot)
-            continue
-        for worlds in options.worlds:
-            for threads in (count for count in options.threads if count <= worlds):
-                reports = measure(options, robot, worlds, threads, python)
-                failed |= reports['axion'] is None
-                print('| ' + ' | '.join(row(robot, worlds, threads, reports)) + ' |', flush=True)
-    for robot in missing:
-        print(f'\n{robot}: not measured, as there is no such file')
-    if python is None:
-        print(f'\nThe newest MuJoCo was not measured: {version}')
-    if old is None:
-        print('\nC MuJoCo was not measured: built without its library')
-    return 1 if failed else 0
+            print(f'\n{robot}: not measured, as there is no such file')
+    return 1 if any(m.looks['axion'] is None for m in measured) else 0
 
 
 if __name__ == '__main__':

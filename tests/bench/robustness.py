@@ -10,13 +10,14 @@ machine, times apart. Exit code 1 when a cell fails to run, or a soak met a worl
 
 import argparse
 import concurrent.futures
-import datetime
 import json
 import os
 import pathlib
-import platform
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import stamp  # noqa: E402  beside this file
 
 TIME_STEPS = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1]
 PRESETS = ['default', 'axion_seed', 'velocity']
@@ -42,21 +43,6 @@ and its few steps that do not converge are as accidental ([cells that changed](e
 Robots move under new uniform random controls of a tenth of their range at every step. The wheeled robot weighs 120 kg, drives
 straight or skids at 2 m/s, and climbs a step of 0.16 m.
 """
-
-
-def output_of(command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else 'unknown'
-
-
-def processor():
-    try:
-        for line in pathlib.Path('/proc/cpuinfo').read_text(encoding='utf-8').splitlines():
-            if line.startswith('model name'):
-                return line.split(':', 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def run_cell(options, scene, dt, preset, steps, first_episode=0):
@@ -110,10 +96,9 @@ def misses(rows):
 
 
 def write_page(options, rows):
-    commit = output_of(['git', '-C', str(pathlib.Path(__file__).parent), 'rev-parse', '--short', 'HEAD'])
     command = f'tests/bench/robustness.py --bin build/release/bin --models MODELS --steps {options.steps} --out docs/robustness.md'
     parts = ['# Robustness', '', EXPLANATION,
-             f'{processor()}, {options.precision}, commit {commit}, {datetime.date.today()}:', '', '```sh', command, '```']
+             f'{stamp.stamp(options.bin)}, {options.precision}:', '', '```sh', command, '```']
     parts += ['', 'Goal of DEFAULT: 99.9 % converged, 99 % from 50 ms on, and 3 iterations on average. Cells that miss it: ' +
               misses(rows) + '.']
     for preset in options.presets:

@@ -16,6 +16,8 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from benchmarks import rows_of  # noqa: E402  beside this file
 import benchmarks  # noqa: E402
+import largest_step  # noqa: E402
+import peer  # noqa: E402
 import robots  # noqa: E402
 
 BIN = pathlib.Path(sys.argv[1]).resolve()
@@ -60,24 +62,26 @@ class Agreement(unittest.TestCase):
                 self.assertIn(name, done.stderr)
 
 
+ALONE = ('--mujoco_python', '/nowhere/python')  # whatever this machine has, MuJoCo is not asked
+
+
 class Robots(unittest.TestCase):
     def run_robots(self, *extra):
         return script('robots.py', '--models', pathlib.Path(MODEL).parent, '--robots', pathlib.Path(MODEL).name, '--worlds', 1, 2,
                       '--repeat', 1, '--world_steps', 80, '--least_seconds', 0.2, '--warmup_seconds', 0.1, *extra)
 
-    def test_every_robot_has_a_row_without_any_mujoco_from_elsewhere(self):
-        done = self.run_robots('--mujoco_python', '/nowhere/python')
+    def test_every_robot_has_a_row_without_any_mujoco(self):
+        done = self.run_robots(*ALONE, '--steps_ms', 5)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, 'The newest MuJoCo was not measured: .*/nowhere/python')
+        self.assertRegex(done.stdout, 'MuJoCo was not measured: .*/nowhere/python')
         rows = rows_of(done.stdout)
         self.assertEqual([row[1] for row in rows[1:]], ['1', '2'])
         for row in rows[1:]:
-            self.assertGreater(benchmarks.number(row[3]), 0)
-            self.assertEqual([row[6], row[7], row[12]], ['-'] * 3)
-            self.assertEqual(row[5] != '-', (BIN / 'mujoco_bench').exists())
+            self.assertGreater(benchmarks.number(row[4]), 0)
+            self.assertEqual(row[7:], ['-'] * 9)
 
     def test_a_robot_without_a_file_is_left_out_with_a_word(self):
-        done = self.run_robots('--mujoco_python', '/nowhere/python', '--robots', 'nobody.xml')
+        done = self.run_robots(*ALONE, '--robots', 'nobody.xml')
         self.assertIn('nobody.xml: not measured', done.stdout)
 
     def test_all_programs_step_the_same_seconds_under_the_same_controls(self):
@@ -87,6 +91,21 @@ class Robots(unittest.TestCase):
             for flag in ('--steps', '--warmup_steps', '--control_hold'):
                 seconds = {round(float(f['--dt']) * int(f[flag]), 9) for f in flags}
                 self.assertEqual(len(seconds), 1, f'{flag}: {seconds}')
+
+    def test_at_equal_speed_stands_the_least_overlap_that_is_fast_enough(self):
+        def measured(step, ours, theirs, overlap):
+            # Rates are world-steps a second; overlaps are millimetres, of ours and of each of theirs.
+            m = object.__new__(robots.Measured)
+            m.robot, m.worlds, m.threads, m.step = 'ant.xml', 64, 1, step
+            m.rates = {'axion': [ours], **{name: [theirs] for name in robots.peer.VARIANTS}}
+            m.looks = {name: {'max_penetration_m': 1e-3 * overlap, 'non_finite_fraction': 0} for name in m.rates}
+            return m
+        # Ours simulates 400 s/s at 20 ms; MuJoCo 250 at 5 ms, 500 at 10 ms, 1,000 at 20 ms.
+        rows = list(robots.equal_speed_rows([measured(0.005, 40000, 50000, 1), measured(0.010, 30000, 50000, 2),
+                                             measured(0.020, 20000, 50000, 3)]))
+        self.assertEqual(rows, [['ant.xml', 64, 1, '20', '400', '3.00'] + ['2.00 at 10 ms'] * 3])
+        slow = [measured(0.005, 40000, 5000, 1), measured(0.020, 20000, 5000, 3)]
+        self.assertEqual(list(robots.equal_speed_rows(slow))[0][-3:], ['none as fast'] * 3)
 
 
 class Growth(unittest.TestCase):
@@ -125,7 +144,7 @@ class Revisions(unittest.TestCase):
 
 class Floor(unittest.TestCase):
     def test_phases_add_up(self):
-        done = script('floor.py', '--model', MODEL, '--steps', 30, '--worlds', 2, '--warmup_steps', 5, '--repeat', 1)
+        done = script('floor.py', '--model', MODEL, '--steps', 30, '--worlds', 2, '--warmup_steps', 5, '--repeat', 1, *ALONE)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         counts = {row[0]: float(row[2].replace(',', '')) for row in rows_of(done.stdout) if len(row) == 6 and row[0] != 'phase'}
         total = counts.pop('all')
@@ -150,37 +169,67 @@ class Floor(unittest.TestCase):
 class LargestStep(unittest.TestCase):
     def test_wheeled_robot_gets_over_the_step_at_ten_milliseconds(self):
         # The scene's own checks decide what is held: at 10 ms, and not at 900 ms, at which it moves 1.8 m in a step.
-        done = script('largest_step.py', '--scenes', 'step', '--grid_ms', 10, 900, '--worlds_held', 1, '--worlds', 1, '--repeat', 1)
-        rows = {row[1]: row[2] for row in rows_of(done.stdout)}
-        self.assertEqual(rows.get('axion'), '10', done.stdout + done.stderr)
-
-    def test_a_time_step_that_nobody_holds_gives_no_ratio(self):
-        done = script('largest_step.py', '--scenes', 'step', '--grid_ms', 900, '--worlds_held', 1, '--worlds', 1, '--repeat', 1)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        done = script('largest_step.py', '--scenes', 'step', '--grid_ms', 10, 900, '--worlds_held', 1, '--worlds', 1, '--repeat', 1, *ALONE)
+        row = rows_of(done.stdout)[1]
+        self.assertEqual(row[1:3], ['axion', '10'], done.stdout + done.stderr)
+        self.assertEqual(done.returncode, 1)  # nobody to compare with
         self.assertIn('step: no ratio', done.stdout)
+
+    def test_ratios_are_those_of_the_fastest_steps_with_little_overlap(self):
+        def contender(name, **steps):
+            # Steps in ms: (simulated s a wall s, overlap in mm).
+            c = object.__new__(largest_step.Contender)
+            c.name, c.held, c.rate = name, {}, {}
+            for key, (rate, overlap) in steps.items():
+                dt = int(key[1:]) / 1000
+                c.held[dt], c.rate[dt] = {'max_penetration_m': 1e-3 * overlap}, rate
+            return c
+        ours = contender('axion', _10=(900, 0.1), _50=(2000, 0.5), _100=(1800, 0.9))
+        theirs = contender('discrete', _10=(200, 0.5), _20=(1000, 4), _50=(3000, 9))
+        self.assertEqual(largest_step.verdict([ours, theirs]), '10.0 times MuJoCo with at most 1 mm of overlap, '
+                         '0.7 times at the fastest step that each holds, 0.6 times at the largest')
+        self.assertEqual(theirs.least_overlap(900), (4e-3, 0.02))
+        self.assertIsNone(theirs.least_overlap(4000))
+        deep = contender('discrete', _10=(200, 5))
+        self.assertIn('- times MuJoCo with at most 1 mm of overlap, of which it holds no step', largest_step.verdict([ours, deep]))
+
+
+class Tunnelling(unittest.TestCase):
+    def test_a_ball_and_a_plate_are_stopped(self):
+        # What spins is not among them: docs/benchmarks.md says which of those pass.
+        done = script('tunnelling.py', '--speeds', 50, '--steps', 0.01, *ALONE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(rows_of(done.stdout)[1:3], [['ball', '0'], ['plate', '0']])
 
 
 class Goals(unittest.TestCase):
     def test_a_goal_is_met_or_missed_by_the_figures_on_the_page(self):
         def table(head, *rows):
             return '\n'.join('| ' + ' | '.join(map(str, row)) + ' |' for row in (head, ['---'] * len(head), *rows))
-        compare = table(['model', 'worlds', 'threads', 'ratio', 'converged'],
-                        ['humanoid.xml', 256, 1, 3.1, 0.9995], ['humanoid.xml', 1, 1, 0.9, 0.99])
+        compare = table(['model', 'worlds', 'threads', 'converged', *(f'{name}: axion / it' for name in peer.VARIANTS)],
+                        ['humanoid.xml', 256, 1, 0.9995, '3.1 (3 to 3.2)', '3.2 (3 to 4)', '3.3 (3 to 4)'],
+                        ['humanoid.xml', 1, 1, 0.99, '1.1 (1 to 2)', '0.9 (0.8 to 1)', '1.2 (1 to 2)'])
+        robots_table = table(['model', 'axion, overlap, mm', *peer.VARIANTS],
+                             ['ant.xml', 0.5, '20.00 at 10 ms', '6.00 at 20 ms', 'none as fast'],
+                             ['hopper.xml', 0.1, '3 at 5 ms', '2 at 5 ms', '-'])
         growth = '\n\n'.join((table(['worlds', 'us a world-step'], [64, 10], [4096, 13]),
                               table(['spheres', 'us a world-step'], [100, 1], [3000, 30])))
         rpc = table(['worlds', 'way', 'p50 us', 'p50 / engine', 'p50 - engine - empty call, us'],
                     [4096, 'Step', 1, 1.05, 1], [1, 'StepStream', 1, 2, 21])
         figures = {'compare': compare, 'growth': growth, 'rpc': rpc, 'agreement': 'same bits', 'gpu': '', 'goals': '',
-                   'largest_step': 'step: 21.0 times C MuJoCo at the largest time step of each, 22.0 times at the fastest'}
+                   'robots': robots_table, 'tunnelling': 'Of 36 cases pass: axion 2, implicitfast 31, discrete 30.',
+                   'largest_step': 'standing: 4.0 times MuJoCo with at most 1 mm of overlap, 0.9 times at the fastest step that each '
+                                   'holds, 0.7 times at the largest\nstep: - times MuJoCo with at most 1 mm of overlap, of which it holds '
+                                   'no step, 7.4 times at the fastest step that each holds, 7.4 times at the largest'}
         page = '\n'.join(f'<!-- {part} -->\n{text}\n<!-- end of {part} -->' for part, text in figures.items())
         verdicts = [row[3] for row in rows_of(benchmarks.goals(page))[1:]]
         met, missed = 'met', '**missed**'
-        self.assertEqual(verdicts, [met, met, missed, missed, met, '', '', met, met, missed, missed, met])
+        self.assertEqual(verdicts, [met, met, missed, missed, missed, missed, met, met, met, missed, '', '', met, met, missed, missed, met])
 
     def test_every_goal_is_read_from_the_page(self):
         page = (HERE.parents[1] / 'docs/benchmarks.md').read_text(encoding='utf-8')
         rows = list(benchmarks.goal_rows(page))
-        self.assertEqual(len(rows), 13, rows)
+        self.assertEqual(len(rows), 17, rows)
         self.assertEqual(benchmarks.part_of(page, 'goals').strip(), benchmarks.goals(page))
         for what, _, measured, _ in rows:
             if what.startswith('converged'):
@@ -193,7 +242,7 @@ class Goals(unittest.TestCase):
             self.assertIn('anew', benchmarks.part_of(benchmarks.replace_part(page, part, 'anew'), part))
 
     @unittest.skipUnless(MODELS and (MODELS / 'humanoid.xml').exists() and (BIN / 'rpc_bench').exists() and
-                         (BIN / 'mujoco_bench').exists(), 'needs humanoid.xml, the server and C MuJoCo')
+                         peer.said([sys.executable, '-c', peer.VERSION_OF])[0], 'needs humanoid.xml, the server and mujoco 4.0 or later')
     def test_one_command_runs_every_part(self):
         with tempfile.TemporaryDirectory() as folder:
             page = pathlib.Path(folder) / 'page.md'
