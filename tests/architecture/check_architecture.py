@@ -99,7 +99,7 @@ ENGINE_LIBRARIES = {
     'backend': re.compile(r'^(unistd\.h|sched\.h|cpuid\.h|immintrin\.h|sys/[a-z]+\.h)$'),
 }
 GRPC_ROOMS = {'server/rpc', 'server/observe', 'server'}
-THREAD_ROOMS = {'engine/backend', 'server/access', 'server/net', 'server/schedule', 'server/observe'}
+THREAD_ROOMS = {'engine/backend', 'server', 'server/access', 'server/net', 'server/schedule', 'server/observe'}
 LIBRARY_PREFIXES = ('absl/', 'grpcpp/', 'grpc/', 'google/', 'spdlog/', 'prometheus/', 'axion/v1/')
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
