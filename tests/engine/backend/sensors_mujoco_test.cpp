@@ -47,8 +47,8 @@ constexpr const char* kEverything = R"(<mujoco>
 TEST(SensorsBesideMujoco, all_joints_welds_and_frames_read_alike) { Comparison(kEverything).run(12); }
 
 // Strings through space of every kind, and a sum of joint coordinates: about spheres and cylinders, within and without,
-// over pulleys, with springs, limits, and actuators of each law. Side points without are where this version of MuJoCo
-// means the same by them as 4.0 does; others are compared in tests/clients/python/import_mujoco_test.py.
+// over pulleys, with springs, limits, and actuators of each law. Side points
+// without mean other things to this version of MuJoCo than to 4.0: tests/clients/python/import_mujoco_test.py has them.
 constexpr const char* kStrings = R"(<mujoco>
   <compiler angle="radian" autolimits="true"/>
   <option gravity="0.3 -0.2 -9.5"/>
@@ -58,7 +58,7 @@ constexpr const char* kStrings = R"(<mujoco>
     <site name="drum_side" pos="1.2 -.3 1"/><site name="drum_in" pos=".21 -.3 1"/>
     <body name="base" pos="0 0 1" euler=".1 .2 .3"><freejoint name="free"/>
       <geom name="base" type="box" size=".3 .2 .1"/><geom name="ball" type="sphere" size=".1" pos=".3 .1 .1"/>
-      <site name="ball_side" pos=".5 .8 -.4"/><site name="ball_in" pos=".32 .1 .1"/>
+      <site name="ball_in" pos=".32 .1 .1"/>
       <site name="b0" pos=".1 .05 .15"/><site name="b1" pos="-.3 .2 0"/><site name="b2" pos=".2 -.25 .2"/>
       <body name="arm" pos="0 .2 0"><joint name="arm1" axis="1 0 0"/><joint name="arm2" axis="0 1 .2" pos="0 .05 0"/>
         <geom name="arm" type="capsule" size=".05 .2" pos="0 .2 0"/>
@@ -77,17 +77,17 @@ constexpr const char* kStrings = R"(<mujoco>
       <site site="w1"/><site site="b1"/><pulley divisor="2"/><site site="w2"/><site site="l0"/><site site="h1"/>
       <pulley divisor=".5"/><site site="a0"/><site site="b2"/></spatial>
     <spatial name="ball"><site site="b0"/><geom geom="ball"/><site site="h0"/></spatial>
-    <spatial name="ball_side"><site site="w0"/><geom geom="ball" sidesite="ball_side"/><site site="b2"/></spatial>
+    <spatial name="ball_side"><site site="w0"/><geom geom="ball"/><site site="b2"/></spatial>
     <spatial name="ball_in"><site site="w1"/><geom geom="ball" sidesite="ball_in"/><site site="h1"/></spatial>
     <spatial name="axle"><site site="a0"/><geom geom="axle"/><site site="h0"/></spatial>
-    <spatial name="axle_side" range=".5 .7"><site site="b0"/><geom geom="axle" sidesite="axle_side"/><site site="h1"/>
+    <spatial name="axle_side" range=".5 .7"><site site="b0"/><geom geom="axle"/><site site="h1"/>
     </spatial>
     <spatial name="axle_in"><site site="b1"/><geom geom="axle" sidesite="axle_in"/><site site="l0"/></spatial>
     <spatial name="drum"><site site="w1"/><geom geom="drum"/><site site="b2"/></spatial>
-    <spatial name="drum_side"><site site="w2"/><geom geom="drum" sidesite="drum_side"/><site site="h0"/></spatial>
+    <spatial name="drum_side"><site site="w2"/><geom geom="drum"/><site site="h0"/></spatial>
     <spatial name="drum_in"><site site="w0"/><geom geom="drum" sidesite="drum_in"/><site site="b2"/></spatial>
     <spatial name="long" damping=".3"><site site="w0"/><geom geom="ball"/><site site="a0"/><geom geom="axle"
-      sidesite="axle_side"/><site site="h1"/><pulley divisor="3"/><site site="l0"/><geom geom="lift"/><site site="b1"/>
+     /><site site="h1"/><pulley divisor="3"/><site site="l0"/><geom geom="lift"/><site site="b1"/>
     </spatial>
     <fixed name="sum" stiffness="3" springlength=".4"><joint joint="arm1" coef="1.5"/><joint joint="lift" coef="-2"/>
     </fixed>
