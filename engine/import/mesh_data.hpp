@@ -17,7 +17,7 @@ namespace axion::import {
 struct MeshData {
   std::vector<model::Vec3d> vertices;
   std::vector<std::array<int, 3>> faces;  // empty: only points are given
-  int objects = 1;                        // of an OBJ file: those that have faces
+  int objects = 1;                        // objects of an OBJ file that have faces
   std::size_t first_object_faces = 0;     // of the first of several
 };
 

@@ -47,7 +47,7 @@ Geom read_geom(const Attributes& attributes, const MjcfSettings& settings, const
 // Inertia of a solid of uniform density and the given mass about its centre, in its own frame: the diagonal.
 math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& size, double mass);
 double volume(GeomType type, const model::Vec3d& size);
-// The same of its surface, of the same mass everywhere, and its area.
+// Mass properties of its surface, which weighs as much everywhere, and its area.
 math::Vec3<double> shell_inertia(GeomType type, const model::Vec3d& size, double mass);
 double area(GeomType type, const model::Vec3d& size);
 

@@ -22,7 +22,7 @@ struct UrdfOptions {
   model::PoseSpec X_WR;  // of the root link, in the world
   bool ground = false;   // a plane at z = 0 of the world, called "ground"
   bool self_collision = true;  // links that are not neighbours may touch each other
-  bool keep_overlaps = false;  // and so may those that overlap at the start
+  bool keep_overlaps = false;  // links that overlap at the start may collide
   bool massless = false;       // a link without <inertial> has no mass, whatever it collides with
   bool motors = false;         // a motor along every axis, by the name of the joint, within its limit of effort
 };

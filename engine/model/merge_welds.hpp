@@ -53,7 +53,7 @@ struct WeldedScene {
   std::vector<bool> closes_loop;       // [joint of `scene`] whether it closed a loop in the input
   std::vector<int> shape_part;         // [shape] the body of the input that it was given on, or kWorldBody
   std::vector<Lift> lifts;             // [body of `scene`]
-  std::vector<UnreadMass> unread;      // rising bodies; of those that are read as they are, none
+  std::vector<UnreadMass> unread;      // rising bodies; without bodies that are read as they are
   std::vector<FluidPart> fluid_parts;  // sorted by body; empty without a fluid
   std::vector<bool> senses_tendon;     // [tendon] whether a sensor reads it
   std::vector<ContactExcludeSpec> part_excludes;  // the exclusions, of bodies of the input
