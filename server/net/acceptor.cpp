@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -35,9 +36,9 @@ constexpr absl::Duration kCutInterval = absl::Seconds(1);
 constexpr std::uint64_t kLeastToCut = 16 << 10;             // bytes between two looks; who sends less fills nothing
 constexpr std::uint64_t kGreeting = 1 << 10;                // bytes that a client sends before its first call, at most
 constexpr absl::Duration kFirstMessage = absl::Seconds(1);  // that a client's first message may take while crowded
-// Calls that one address may take back between two looks; a tenth of what keeps a core busy, and more than a host of
-// clients comes to whose deadlines pass all at once.
-constexpr std::size_t kMostTakenBack = 1000;
+// Calls that one address may take back at once, more than a host of clients comes to whose deadlines pass together; and
+// what is forgotten of them from look to look: 1,000 a second, a tenth of what keeps a core busy.
+constexpr double kMostTakenBack = 1000, kForgottenALook = 100;
 // Of newcomers from where calls were taken back: at first, at most, and how long it is remembered.
 constexpr absl::Duration kFirstHoldUp = absl::Seconds(1), kLastHoldUp = absl::Seconds(8);
 constexpr absl::Duration kRemembered = absl::Minutes(1);
@@ -245,33 +246,44 @@ void Acceptor::report_count() {
 }
 
 void Acceptor::look(absl::Time now) {
-  const double share = absl::FDivDuration(now - last_look_, absl::Milliseconds(kLookMilliseconds));
+  const double looks = absl::FDivDuration(now - last_look_, absl::Milliseconds(kLookMilliseconds));
   last_look_ = now;
-  if (const CallsByConnection calls = events_.calls(); !calls.empty()) {
-    judge(calls, std::max(1.0, share), now);
-    close_most_open(calls);
-  }
+  const CallsByConnection calls = events_.calls();
+  if (!calls.empty() || !taken_back_.empty()) judge(calls, kForgottenALook * std::max(1.0, looks), now);
+  if (!calls.empty()) close_most_open(calls);
   let_in_whoever_has_waited(now);
 }
 
-void Acceptor::judge(const CallsByConnection& calls, double share, absl::Time now) {
-  struct Address {
-    std::size_t taken_back = 0, connections = 0;  // those that took any back
-  };
-  // In the time of one look; what is open is so whenever one looks.
-  const auto taken_back = [this, share](const CallCounts& counts) {
-    const std::size_t beyond = counts.open - std::min(counts.open, options_.max_open_calls_of_one);
-    return static_cast<std::size_t>(static_cast<double>(counts.taken_back) / share) + beyond;
-  };
-  absl::flat_hash_map<std::string, Address> addresses;
+void Acceptor::count_taken_back(const CallsByConnection& calls, double forgotten) {
+  for (auto& [address, count] : taken_back_) count -= forgotten;
+  absl::erase_if(taken_back_, [](const auto& entry) { return entry.second <= 0; });
   for (Connection& connection : connections_) {
+    connection.taken_back = std::max(0.0, connection.taken_back - forgotten);
+    connection.open_beyond = 0;
     const auto counts = calls.find(connection.name);
     if (counts == calls.end()) continue;
     connection.asked = connection.asked || counts->second.asked > 0;
-    const std::size_t own = taken_back(counts->second);
-    if (connection.cut || own == 0) continue;  // what one that was cut left behind is told still
+    if (connection.cut) continue;  // what one that was cut left behind is told still
+    const std::size_t open = counts->second.open;
+    connection.open_beyond = static_cast<double>(open - std::min(open, options_.max_open_calls_of_one));
+    if (counts->second.taken_back == 0) continue;
+    connection.taken_back += static_cast<double>(counts->second.taken_back);
+    taken_back_[address_of(connection.name)] += static_cast<double>(counts->second.taken_back);
+  }
+}
+
+void Acceptor::judge(const CallsByConnection& calls, double forgotten, absl::Time now) {
+  count_taken_back(calls, forgotten);
+  struct Address {
+    double taken_back = 0;
+    double connections = 0;  // those that took any back
+  };
+  absl::flat_hash_map<std::string, Address> addresses;
+  for (const auto& [name, count] : taken_back_) addresses[name].taken_back = count;
+  for (const Connection& connection : connections_) {
+    if (connection.cut || connection.taken_back + connection.open_beyond == 0) continue;
     Address& address = addresses[address_of(connection.name)];
-    address.taken_back += own;
+    address.taken_back += connection.open_beyond;
     ++address.connections;
   }
   absl::erase_if(addresses, [](const auto& entry) { return entry.second.taken_back <= kMostTakenBack; });
@@ -279,17 +291,18 @@ void Acceptor::judge(const CallsByConnection& calls, double share, absl::Time no
     Bar& bar = barred_[name];
     bar.hold_up = std::clamp(2 * bar.hold_up, kFirstHoldUp, kLastHoldUp);
     bar.until = now + bar.hold_up;
+    taken_back_.erase(name);  // it has paid for them
   }
   if (addresses.empty()) return;
   for (Connection& connection : connections_) {
-    const auto counts = calls.find(connection.name);
     const auto address = addresses.find(address_of(connection.name));
-    if (counts == calls.end() || address == addresses.end()) continue;
-    const std::size_t own = taken_back(counts->second);
+    if (connection.cut || address == addresses.end()) continue;
+    const double own = connection.taken_back + connection.open_beyond;
     // Half a fair share of what is allowed: who stays below has no part in it.
     if (own <= kMostTakenBack / (2 * address->second.connections)) continue;
-    cut(connection, absl::StrCat("took back ", own, " calls, its address ", address->second.taken_back, ", within ",
-                                 kLookMilliseconds, " ms"));
+    cut(connection,
+        absl::StrCat("took back ", std::round(own), " calls, its address ", std::round(address->second.taken_back),
+                     ", where ", kMostTakenBack, " may be at once, and a second"));
   }
 }
 

@@ -100,6 +100,8 @@ class Acceptor {
     bool cut = false;    // and is listed until its descriptor is closed
     Unfinished unfinished;
     Unread unread{};
+    double taken_back = 0;   // calls, less what has been forgotten of them
+    double open_beyond = 0;  // calls that are open and more than one may have, which count as taken back
   };
   // One that waits to be let in.
   struct Newcomer {
@@ -126,8 +128,9 @@ class Acceptor {
   void report_failure(absl::Time now);
   void report_count();
   void look(absl::Time now);
-  // `share`: of the usual time between two looks that has passed since the last one.
-  void judge(const CallsByConnection& calls, double share, absl::Time now);
+  // Cuts who has taken back too many calls. `forgotten`: so many calls that each has taken back count no longer.
+  void judge(const CallsByConnection& calls, double forgotten, absl::Time now);
+  void count_taken_back(const CallsByConnection& calls, double forgotten);
   void close_most_open(const CallsByConnection& calls);
   // Counts what each connection has under way.
   void measure(absl::Time now);
@@ -152,7 +155,8 @@ class Acceptor {
   // The thread's own.
   std::vector<Connection> connections_;
   std::vector<Newcomer> held_up_;
-  absl::flat_hash_map<std::string, Bar> barred_;  // by address_of()
+  absl::flat_hash_map<std::string, Bar> barred_;         // by address_of()
+  absl::flat_hash_map<std::string, double> taken_back_;  // calls, likewise, less what has been forgotten of them
   // Connections and newcomers by address_of(), and those that were cut and are not closed: counted by prune(), and
   // brought up to date by admit() between.
   absl::flat_hash_map<std::string, std::size_t> shares_;

@@ -278,6 +278,18 @@ TEST_F(Cutting, whoever_takes_back_too_many_calls_is_cut_and_newcomers_from_ther
   close(newcomer);
 }
 
+// As on a machine, or beside work, where no more are taken in.
+TEST_F(Cutting, whoever_goes_on_taking_back_calls_at_any_pace_is_cut) {
+  for (int i = 0; i < 200 && !is_cut(talker_); ++i) {
+    for (int k = 0; k < 900; ++k) tally_.on_taken_back(talker_name_);
+    tally_.on_taken_back(quiet_name_);
+    wait_for_looks(1);
+  }
+  EXPECT_TRUE(is_cut(talker_));
+  EXPECT_FALSE(is_cut(quiet_));
+  EXPECT_EQ(reasons().size(), 1u);
+}
+
 TEST_F(Cutting, calls_that_are_open_beyond_what_one_may_have_were_taken_back) {
   for (int i = 0; i < 2900; ++i) tally_.on_open(talker_name_);
   for (int i = 0; i < 500; ++i) tally_.on_open(quiet_name_);
