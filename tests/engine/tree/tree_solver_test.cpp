@@ -22,9 +22,9 @@ model::SolverOptions options_of(JointMode mode) {
   return options;
 }
 
-void expect_equal_to_dense(const model::SceneSpec& scene, double tolerance) {
+void expect_equal_to_dense(const model::SceneSpec& scene, double tolerance, unsigned seeds = 5) {
   for (const JointMode mode : kModes) {
-    for (unsigned seed = 1; seed <= 5; ++seed) {
+    for (unsigned seed = 1; seed <= seeds; ++seed) {
       System system(scene, options_of(mode), seed);
       solver::solve_tree(Team{}, system.problem());
       const System::Vector exact = system.dense_solution();
@@ -56,7 +56,7 @@ TEST(TreeSolver, velocities_of_a_loop_with_redundant_rows_equal_the_dense_solve)
   }
 }
 
-TEST(TreeSolver, equals_the_dense_solve_of_a_pile) { expect_equal_to_dense(testing::sphere_pile(3, 2, 0.1), 1e-6); }
+TEST(TreeSolver, equals_the_dense_solve_of_a_pile) { expect_equal_to_dense(testing::sphere_pile(3, 2, 0.1), 1e-6, 1); }
 
 TEST(TreeSolver, bodies_that_fill_are_ordered_by_degree_children_first) {
   System pile(testing::sphere_pile(3, 3, 0.1), model::make_options(model::Preset::kDefault), 1);
