@@ -28,7 +28,7 @@ std::vector<Hanging> sum_hanging(const model::SceneSpec& spec);
 
 // The norm of the accelerations of all joint coordinates, M⁻¹ J of the actuator's joint or tendon with its gear, that a
 // unit of its force gives the scene in the reference configuration; 0 where there is none, and of scenes whose chains
-// of joints are thousands long. Velocities of free joints are those of the body's origin, in m/s and rad/s.
+// of joints are thousands long. A free joint's velocity is its body's origin's, in m/s and rad/s.
 double unit_acceleration(const model::SceneSpec& spec, const model::ActuatorSpec& actuator);
 
 // What actuators move along their joints or tendons in the reference configuration, all other joints giving way:

@@ -12,7 +12,7 @@ namespace {
 
 using Vec = math::Vec3<double>;
 
-// Of the rows of M: those of a chain of two thousand joints, which take a second.
+// Entries of M's rows: as many as a chain of two thousand joints has, which takes a second.
 constexpr std::size_t kMostEntries = 2'000'000;
 constexpr double kLeastMobility = 1e-20;  // 1/kg or 1/(kg m^2): below it nothing moves
 

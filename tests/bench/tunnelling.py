@@ -67,7 +67,7 @@ def main():
             sums = {side: sums[side] + count for side, count in passed.items()}
     print(f'\nOf {cases} cases pass: ' + ', '.join(f'{side} {count}' for side, count in sums.items()) + '.')
     if unseen:
-        print('\nConverged steps of those that pass in axion: ' + '; '.join(unseen) + '.')
+        print('\nBodies that pass in axion, and the share of their steps that converged: ' + '; '.join(unseen) + '.')
     return 0
 
 
