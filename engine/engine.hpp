@@ -24,6 +24,7 @@
 #include "engine/model/fingerprint.hpp"
 #include "engine/model/parameters.hpp"
 #include "engine/model/queries.hpp"
+#include "engine/model/scene_limits.hpp"
 #include "engine/model/scene_spec.hpp"
 #include "engine/model/solver_options.hpp"
 #include "engine/model/step_statistics.hpp"

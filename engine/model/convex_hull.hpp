@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/base/result.hpp"
+#include "engine/model/scene_limits.hpp"
 #include "engine/model/scene_spec.hpp"
 
 namespace axion::model {
@@ -20,8 +21,6 @@ namespace axion::model {
 // Most vertices of a hull that shapes collide with. All of them are looked at for each direction that the narrow phase
 // asks about.
 inline constexpr int kMaxHullVertices = 64;
-// Most points that a mesh may have.
-inline constexpr int kMaxMeshVertices = 1 << 18;
 
 struct ConvexHull {
   std::vector<Vec3d> vertices;            // in the order of the points they come from

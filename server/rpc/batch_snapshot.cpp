@@ -48,7 +48,10 @@ T read(absl::string_view bytes, std::size_t at) {
 // Takes what a message will take once it is parsed.
 absl::Status take_parsed(const std::string& bytes, const google::protobuf::Descriptor& type,
                          schedule::MemoryHold& memory) {
-  return memory.grow(static_cast<std::int64_t>(parsed_bytes(bytes, type)), "the snapshot");
+  const ParsedSize size = parsed_size(bytes, type);
+  if (size.too_many.has_value())
+    return wrong(absl::StrCat("has ", size.too_many->field, ", which ", size.too_many->what));
+  return memory.grow(static_cast<std::int64_t>(size.bytes), "the snapshot");
 }
 
 void store_answer(const std::string& request_id, const schedule::Remembered& remembered, v1::StoredAnswer& out) {

@@ -23,11 +23,13 @@ namespace {
 
 using schedule::invalid_field;
 
-import::ImportOptions import_options(const v1::CreateModelRequest& request){
-    import::ImportOptions options{.allow_unsupported = request.allow_unsupported(), .assets = {}};
-for (const auto& [name, bytes] : request.assets()) options.assets.emplace(name, bytes);
-return options;
-}  // namespace
+using import::ImportOptions;  // a line that begins with `import` is a module's to clang-format
+
+ImportOptions import_options(const v1::CreateModelRequest& request) {
+  ImportOptions options{.allow_unsupported = request.allow_unsupported(), .assets = {}};
+  for (const auto& [name, bytes] : request.assets()) options.assets.emplace(name, bytes);
+  return options;
+}
 
 absl::StatusOr<import::UrdfOptions> urdf_options(const v1::UrdfOptions& message) {
   if (!v1::UrdfBase_IsValid(message.base())) {
@@ -108,7 +110,7 @@ schedule::ModelContent content_of(const import::ImportedScene& imported) {
   return {.scene = scene.SerializeAsString(), .warnings = std::move(warnings), .colors = imported.shape_colors};
 }
 
-}  // namespace axion::server::rpc
+}  // namespace
 
 absl::Status SimulationService::create_model(const schedule::Tenant& tenant, const v1::CreateModelRequest& request,
                                              v1::Model& response) {

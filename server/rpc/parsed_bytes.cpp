@@ -1,14 +1,20 @@
 #include "server/rpc/parsed_bytes.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <utility>
 
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/wire_format_lite.h"
+
+#include "server/rpc/part_limits.hpp"
 
 namespace axion::server::rpc {
 namespace {
@@ -23,34 +29,86 @@ constexpr std::size_t kMessageOverhead = 48;  // of the allocator, and of a poin
 constexpr std::size_t kTextBytes = 96;        // of a string beside its text, likewise
 constexpr std::size_t kMapEntryBytes = 128;   // of a key and a value beside what they refer to, and their place
 constexpr std::size_t kScalarBytes = 16;      // of a number in an array that grows by doubling
-constexpr std::size_t kUnknownFactor = 32;    // of a field without a name, per byte: one of two bytes takes 32 and more
+constexpr std::size_t kEnough = std::size_t{1} << 44;  // bytes at which counting ends: nobody has them
+constexpr std::size_t kUnknownFactor = 32;  // of a field without a name, per byte: one of two bytes takes 32 and more
+
+// Where a message stands in another one.
+struct Place {
+  const Place* within;
+  const FieldDescriptor* field;
+  std::size_t index;
+};
+
+std::string path_of(const Place* place) {
+  if (place == nullptr) return "";
+  const std::string outer = path_of(place->within);
+  const std::string index = place->field->is_repeated() ? absl::StrCat("[", place->index, "]") : "";
+  return absl::StrCat(outer, outer.empty() ? "" : ".", place->field->name(), index);
+}
 
 class Scanner {
  public:
-  Scanner(CodedInputStream& input, std::size_t enough) : input_(input), enough_(enough) {}
+  explicit Scanner(CodedInputStream& input) : input_(input) {}
 
   std::size_t total() const { return total_; }
+  const std::optional<TooManyParts>& too_many() const { return too_many_; }
 
   // False where the bytes end or make no sense: the parser will say so.
-  bool scan(const Descriptor& type, int depth) {
+  bool scan(const Descriptor& type) {
+    Counts counts;
+    return scan_fields(type, 0, nullptr, counts) && note(counts);
+  }
+
+ private:
+  // Entries of a field that has a limit, and its path once there are too many.
+  struct Count {
+    const FieldDescriptor* field;
+    std::size_t entries = 0;
+    std::string path{};
+  };
+  using Counts = absl::InlinedVector<Count, 12>;
+
+  // `counts` are of the message and of those in it that there is one of: where one comes again, the parser joins both.
+  bool scan_fields(const Descriptor& type, int depth, const Place* place, Counts& counts) {
     total_ += kMessageOverhead + own_bytes(type);
-    while (total_ < enough_) {
+    while (total_ < kEnough) {
       const std::uint32_t tag = input_.ReadTag();
       if (tag == 0) return true;
-      if (!scan_field(type, tag, depth)) return false;
+      const FieldDescriptor* field = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
+      const std::size_t index = field == nullptr ? 0 : count(*field, place, counts);
+      if (!scan_field(field, tag, depth, {place, field, index}, counts)) return false;
     }
     return true;
   }
 
- private:
+  // What an entry of the field is numbered.
+  static std::size_t count(const FieldDescriptor& field, const Place* place, Counts& counts) {
+    if (!field.is_repeated() || part_limit(field) == kNoPartLimit) return 0;
+    auto own = std::find_if(counts.begin(), counts.end(), [&](const Count& one) { return one.field == &field; });
+    if (own == counts.end()) own = counts.insert(counts.end(), Count{.field = &field});
+    if (own->entries == static_cast<std::size_t>(part_limit(field))) {
+      const std::string outer = path_of(place);
+      own->path = absl::StrCat(outer, outer.empty() ? "" : ".", field.name());
+    }
+    return own->entries++;
+  }
+
+  bool note(const Counts& counts) {
+    for (const Count& one : counts) {
+      if (too_many_.has_value() || one.path.empty()) continue;
+      too_many_ = {.field = one.path,
+                   .what = absl::StrCat("may have at most ", part_limit(*one.field), " entries; it has ", one.entries)};
+    }
+    return true;
+  }
+
   // Of a message without fields. An entry of a map is a node of a hash table; its prototype cannot be asked.
   static std::size_t own_bytes(const Descriptor& type) {
     if (type.options().map_entry()) return kMapEntryBytes;
     return google::protobuf::MessageFactory::generated_factory()->GetPrototype(&type)->SpaceUsedLong();
   }
 
-  bool scan_field(const Descriptor& type, std::uint32_t tag, int depth) {
-    const FieldDescriptor* field = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
+  bool scan_field(const FieldDescriptor* field, std::uint32_t tag, int depth, const Place& place, Counts& counts) {
     if (field == nullptr || WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
       const int begin = input_.CurrentPosition();
       if (!WireFormatLite::SkipField(&input_, tag)) return false;
@@ -63,7 +121,9 @@ class Scanner {
     if (field->type() == FieldDescriptor::TYPE_MESSAGE) {
       if (depth >= kMaxDepth || length > INT_MAX) return false;
       const auto limit = input_.PushLimit(static_cast<int>(length));
-      const bool whole = scan(*field->message_type(), depth + 1);
+      Counts own;
+      const bool is_one = !field->is_repeated();
+      const bool whole = scan_fields(*field->message_type(), depth + 1, &place, is_one ? counts : own) && note(own);
       input_.PopLimit(limit);
       return whole;
     }
@@ -76,29 +136,31 @@ class Scanner {
   }
 
   CodedInputStream& input_;
-  const std::size_t enough_;
   std::size_t total_ = 0;
+  std::optional<TooManyParts> too_many_;
 };
+
+ParsedSize size_of(CodedInputStream& input, const Descriptor& type) {
+  Scanner scanner(input);
+  scanner.scan(type);
+  return {.bytes = scanner.total(), .too_many = scanner.too_many()};
+}
 
 }  // namespace
 
-std::size_t parsed_bytes(const grpc::ByteBuffer& bytes, const Descriptor& type, std::size_t enough) {
+ParsedSize parsed_size(const grpc::ByteBuffer& bytes, const Descriptor& type) {
   grpc::ByteBuffer copy(bytes);  // shares the bytes
   grpc::ProtoBufferReader reader(&copy);
-  if (!reader.status().ok()) return 0;
+  if (!reader.status().ok()) return {};
   CodedInputStream input(&reader);
   input.SetTotalBytesLimit(INT_MAX);
-  Scanner scanner(input, enough);
-  scanner.scan(type, 0);
-  return scanner.total();
+  return size_of(input, type);
 }
 
-std::size_t parsed_bytes(const std::string& bytes, const Descriptor& type) {
-  if (bytes.size() > INT_MAX) return std::size_t{1} << 44;  // no parser takes them
+ParsedSize parsed_size(const std::string& bytes, const Descriptor& type) {
+  if (bytes.size() > INT_MAX) return {.bytes = kEnough, .too_many = {}};  // no parser takes them
   CodedInputStream input(reinterpret_cast<const std::uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
-  Scanner scanner(input, SIZE_MAX);
-  scanner.scan(type, 0);
-  return scanner.total();
+  return size_of(input, type);
 }
 
 }  // namespace axion::server::rpc

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include <grpcpp/support/byte_buffer.h>
@@ -10,9 +11,19 @@
 
 namespace axion::server::rpc {
 
-// An estimate from above, of bytes in memory without those on the wire. Counts on until `enough`.
-std::size_t parsed_bytes(const grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type, std::size_t enough);
+// A field with more entries than part_limit() says, in words that come after its name.
+struct TooManyParts {
+  std::string field, what;
+};
+
+struct ParsedSize {
+  // An estimate from above, of bytes in memory without those on the wire.
+  std::size_t bytes = 0;
+  std::optional<TooManyParts> too_many;
+};
+
+ParsedSize parsed_size(const grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type);
 // Of bytes at hand.
-std::size_t parsed_bytes(const std::string& bytes, const google::protobuf::Descriptor& type);
+ParsedSize parsed_size(const std::string& bytes, const google::protobuf::Descriptor& type);
 
 }  // namespace axion::server::rpc

@@ -23,11 +23,13 @@ constexpr std::size_t kSmall = 4096, kSmallFactor = 64;
 absl::Status parse_message(grpc::ByteBuffer& bytes, google::protobuf::Message& message, schedule::MemoryHold& memory) {
   const std::size_t length = bytes.Valid() ? bytes.Length() : 0;
   const bool present = bytes.Valid();
-  constexpr std::size_t kEnough = std::size_t{1} << 44;
-  const std::size_t parsed =
-      length <= kSmall ? kSmallFactor * length : parsed_bytes(bytes, *message.GetDescriptor(), kEnough);
+  const ParsedSize parsed = length <= kSmall ? ParsedSize{.bytes = kSmallFactor * length, .too_many = {}}
+                                             : parsed_size(bytes, *message.GetDescriptor());
   const auto on_wire = static_cast<std::int64_t>(length);
-  if (absl::Status fits = memory.grow(static_cast<std::int64_t>(parsed) + on_wire, "the request"); !fits.ok()) {
+  const absl::Status fits = parsed.too_many.has_value()
+                                ? schedule::invalid_field(parsed.too_many->field, parsed.too_many->what)
+                                : memory.grow(static_cast<std::int64_t>(parsed.bytes) + on_wire, "the request");
+  if (!fits.ok()) {
     bytes.Clear();
     return fits;
   }

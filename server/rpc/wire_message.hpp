@@ -10,7 +10,8 @@
 
 namespace axion::server::rpc {
 
-// Parses and releases the bytes. INVALID_ARGUMENT with the message's type and the number of its bytes;
+// Parses and releases the bytes. INVALID_ARGUMENT with the message's type and the number of its bytes,
+// or with the field that has more entries than part_limit() says;
 // RESOURCE_EXHAUSTED where what it takes does not fit, which `memory` holds from then on.
 absl::Status parse_message(grpc::ByteBuffer& bytes, google::protobuf::Message& message, schedule::MemoryHold& memory);
 

@@ -109,6 +109,16 @@ TEST_F(BadInput, a_scene_without_source_or_with_an_unknown_kind_is_refused) {
   expect(stub->CreateModel(&third, request, &response), StatusCode::INVALID_ARGUMENT, "scene.bodies[0].mass", "-3");
 }
 
+// Half a megabyte, of which 64 MiB could not hold the bodies.
+TEST_F(BadInput, a_scene_of_too_many_parts_is_refused_before_they_are_made) {
+  v1::CreateModelRequest request;
+  for (int i = 0; i < 250'000; ++i) request.mutable_scene()->add_bodies();
+  grpc::ClientContext context;
+  v1::Model response;
+  expect(stub->CreateModel(&context, request, &response), StatusCode::INVALID_ARGUMENT, "scene.bodies",
+         "may have at most 4096 entries; it has 250000");
+}
+
 TEST_F(BadInput, a_scene_with_a_rebound_of_more_than_all_or_a_spring_along_a_loop_is_refused) {
   v1::CreateModelRequest request;
   auto& scene = *request.mutable_scene();
