@@ -36,7 +36,7 @@ constexpr std::size_t kUnknownFactor = 32;  // of a field without a name, per by
 struct Place {
   const Place* within;
   const FieldDescriptor* field;
-  std::size_t index;
+  int index;
 };
 
 std::string path_of(const Place* place) {
@@ -53,20 +53,15 @@ class Scanner {
   std::size_t total() const { return total_; }
   const std::optional<TooManyParts>& too_many() const { return too_many_; }
 
-  // False where the bytes end or make no sense: the parser will say so.
+  // False where the bytes end or make no sense, as the parser will say, and where there are too many parts.
   bool scan(const Descriptor& type) {
     Counts counts;
-    return scan_fields(type, 0, nullptr, counts) && note(counts);
+    return scan_fields(type, 0, nullptr, counts);
   }
 
  private:
-  // Entries of a field that has a limit, and its path once there are too many.
-  struct Count {
-    const FieldDescriptor* field;
-    std::size_t entries = 0;
-    std::string path{};
-  };
-  using Counts = absl::InlinedVector<Count, 12>;
+  // Entries of fields that have a limit.
+  using Counts = absl::InlinedVector<std::pair<const FieldDescriptor*, int>, 12>;
 
   // `counts` are of the message and of those in it that there is one of: where one comes again, the parser joins both.
   bool scan_fields(const Descriptor& type, int depth, const Place* place, Counts& counts) {
@@ -75,31 +70,24 @@ class Scanner {
       const std::uint32_t tag = input_.ReadTag();
       if (tag == 0) return true;
       const FieldDescriptor* field = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
-      const std::size_t index = field == nullptr ? 0 : count(*field, place, counts);
+      const int index = field == nullptr ? 0 : count(*field, counts);
+      if (field != nullptr && index >= part_limit(*field)) {
+        const std::string outer = path_of(place);
+        too_many_ = {.field = absl::StrCat(outer, outer.empty() ? "" : ".", field->name()),
+                     .what = absl::StrCat("may have at most ", part_limit(*field), " entries; it has more")};
+        return false;
+      }
       if (!scan_field(field, tag, depth, {place, field, index}, counts)) return false;
     }
     return true;
   }
 
-  // What an entry of the field is numbered.
-  static std::size_t count(const FieldDescriptor& field, const Place* place, Counts& counts) {
+  // What this entry of the field is numbered, if it has a limit.
+  static int count(const FieldDescriptor& field, Counts& counts) {
     if (!field.is_repeated() || part_limit(field) == kNoPartLimit) return 0;
-    auto own = std::find_if(counts.begin(), counts.end(), [&](const Count& one) { return one.field == &field; });
-    if (own == counts.end()) own = counts.insert(counts.end(), Count{.field = &field});
-    if (own->entries == static_cast<std::size_t>(part_limit(field))) {
-      const std::string outer = path_of(place);
-      own->path = absl::StrCat(outer, outer.empty() ? "" : ".", field.name());
-    }
-    return own->entries++;
-  }
-
-  bool note(const Counts& counts) {
-    for (const Count& one : counts) {
-      if (too_many_.has_value() || one.path.empty()) continue;
-      too_many_ = {.field = one.path,
-                   .what = absl::StrCat("may have at most ", part_limit(*one.field), " entries; it has ", one.entries)};
-    }
-    return true;
+    auto own = std::find_if(counts.begin(), counts.end(), [&](const auto& one) { return one.first == &field; });
+    if (own == counts.end()) own = counts.insert(counts.end(), {&field, 0});
+    return own->second++;
   }
 
   // Of a message without fields. An entry of a map is a node of a hash table; its prototype cannot be asked.
@@ -123,7 +111,7 @@ class Scanner {
       const auto limit = input_.PushLimit(static_cast<int>(length));
       Counts own;
       const bool is_one = !field->is_repeated();
-      const bool whole = scan_fields(*field->message_type(), depth + 1, &place, is_one ? counts : own) && note(own);
+      const bool whole = scan_fields(*field->message_type(), depth + 1, &place, is_one ? counts : own);
       input_.PopLimit(limit);
       return whole;
     }

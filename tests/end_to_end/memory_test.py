@@ -7,6 +7,7 @@ Usage: memory_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the 
 
 import collections
 import contextlib
+import re
 import socket
 import sys
 import threading
@@ -79,12 +80,17 @@ class Memory(MemoryCase):
         self.assertIn('memory_limit', text)
         self.assertRegex(text, r'\d+ bytes')
 
-    def test_millions_of_empty_bodies_are_refused_before_they_are_parsed(self):
-        self.refused('CreateModel', field(2, b'\x2a\x00' * (63 * MIB // 2)))
+    def test_millions_of_parts_of_a_scene_are_refused_before_they_are_parsed(self):
+        for where, data in (('scene.bodies', b'\x2a\x00' * (63 * MIB // 2)),
+                            ('scene.joints[0].axes', field(6, b'\x42\x00' * (40 * MIB // 2))),
+                            ('scene.tendons[0].terms', field(50, field(2, b'') * (40 * MIB // 2))),
+                            ('scene.meshes[0].vertices', field(20, field(2, b'') * (40 * MIB // 2)))):
+            code, text = case.outcome(self.raw(SERVICE + 'CreateModel'), field(2, data))
+            self.assertEqual(code, Code.INVALID_ARGUMENT, text)
+            self.assertRegex(text, rf'^{re.escape(where)}: may have at most \d+ entries; it has more')
 
-    def test_millions_of_empty_names_axes_and_unknown_fields_are_refused_before_they_are_parsed(self):
+    def test_millions_of_empty_names_and_unknown_fields_are_refused_before_they_are_parsed(self):
         self.refused('Step', b'\x3a\x00' * (40 * MIB // 2))
-        self.refused('CreateModel', field(2, field(6, b'\x42\x00' * (40 * MIB // 2))))
         self.refused('GetState', b'\xfa\x7f\x00' * (40 * MIB // 3))
 
     def test_a_document_of_millions_of_elements_is_refused_before_it_is_read(self):

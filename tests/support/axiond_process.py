@@ -11,7 +11,7 @@ import tempfile
 import time
 import urllib.request
 
-PATIENCE_SECONDS = 60   # after which a condition that never comes fails the test
+PATIENCE_SECONDS = 240   # after which a condition that never comes fails the test
 
 
 def eventually(condition):

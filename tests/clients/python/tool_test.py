@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 from axiond_case import AXIOND, ROOT, AxiondCase
-from axiond_process import eventually
+from axiond_process import PATIENCE_SECONDS, eventually
 
 QUADRUPED = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
 HAS_EXTRAS = all(importlib.util.find_spec(name) for name in ("gymnasium", "imageio_ffmpeg", "matplotlib", "viser"))
@@ -229,7 +229,7 @@ class Json(AxiondCase):
         self.addCleanup(program.kill)
         first = program.stdout.readline()
         program.send_signal(signal.SIGINT)
-        rest, error = program.communicate(timeout=60)
+        rest, error = program.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual((program.returncode, rest, "Traceback" in error), (0, "", False), error)
         self.assertEqual(json.loads(first)["batch"], self.batch.name)
 
@@ -239,7 +239,7 @@ class Json(AxiondCase):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(program.communicate)
         self.addCleanup(program.kill)
-        told, error = program.communicate(timeout=60)
+        told, error = program.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual((program.returncode, error), (0, ""))
         self.assertRegex(told, "is shown at .*; Ctrl-C ends\n$")
 
@@ -257,7 +257,7 @@ class Json(AxiondCase):
         made, = (batch for batch in self.client.list_batches() if batch.name not in before)
         self.assertTrue(eventually(lambda: when(made)))
         program.send_signal(signal.SIGINT)
-        told, error = program.communicate(timeout=60)
+        told, error = program.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual({batch.name for batch in self.client.list_batches()}, before)
         return program.returncode, told, error
 

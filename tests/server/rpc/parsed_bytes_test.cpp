@@ -24,17 +24,17 @@ TEST(ParsedBytes, name_the_field_that_has_too_many_entries) {
   for (int i = 0; i < 3; ++i) scene.mutable_joints(1)->add_axes();
   EXPECT_EQ(found(request), "");
   scene.mutable_joints(1)->add_axes();
-  EXPECT_EQ(found(request), "scene.joints[1].axes may have at most 3 entries; it has 4");
+  EXPECT_EQ(found(request), "scene.joints[1].axes may have at most 3 entries; it has more");
   scene.mutable_joints(1)->clear_axes();
   scene.add_bodies(), scene.add_bodies();
-  EXPECT_EQ(found(request), "scene.bodies may have at most 4096 entries; it has 4098");
+  EXPECT_EQ(found(request), "scene.bodies may have at most 4096 entries; it has more");
 }
 
 // The parser joins messages that come twice where there is one.
 TEST(ParsedBytes, count_together_what_a_parser_joins) {
   v1::CreateModelRequest request;
   for (int i = 0; i < 3000; ++i) request.mutable_scene()->add_bodies();
-  EXPECT_EQ(found(request, request.SerializeAsString()), "scene.bodies may have at most 4096 entries; it has 6000");
+  EXPECT_EQ(found(request, request.SerializeAsString()), "scene.bodies may have at most 4096 entries; it has more");
 }
 
 TEST(ParsedBytes, count_parts_of_each_message_of_a_list_by_themselves) {
