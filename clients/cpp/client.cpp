@@ -20,6 +20,8 @@ using Stub = v1::Simulation::StubInterface;
 // 16 KiB the two ends wake each other dozens of times before one is through.
 constexpr int kStreamWindowBytes = 16 << 20;
 constexpr int kFrameBytes = 1 << 20;
+// Of an attempt to connect and the next: a server that comes back is seen within a second, not two minutes.
+constexpr int kFirstWaitMs = 200, kLongestWaitMs = 1000, kMostToConnectMs = 5000;
 
 // The address with axiond's own port where it has none: gRPC means port 443 then. Whatever names a scheme is left.
 std::string with_port(const std::string& target) {
@@ -40,6 +42,9 @@ Client Client::connect(const std::string& address, const ConnectOptions& options
   arguments.SetMaxSendMessageSize(options.max_message_bytes);
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kStreamWindowBytes);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kFrameBytes);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstWaitMs);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestWaitMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kMostToConnectMs);
   auto found = resolve_credentials(target, options);
   if (!found.ok()) {
     auto nowhere = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);

@@ -5,8 +5,10 @@ step is lost and none is made twice.
 Usage: retry_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion.
 """
 
+import contextlib
 import json
 import pathlib
+import socket
 import subprocess
 import sys
 import threading
@@ -131,6 +133,26 @@ class Retries(unittest.TestCase):
         self.assertLess(time.monotonic() - begin, 1.4)
         with self.assertRaises(ValueError):
             axion.Client(retry=-1)
+
+    def test_a_server_that_is_away_is_looked_for_each_second(self):
+        listener = self.enterContext(socket.create_server(('127.0.0.1', 0)))
+        attempts = []
+
+        def turn_away():
+            with contextlib.suppress(OSError):  # it is closed
+                while True:
+                    listener.accept()[0].close()
+                    attempts.append(time.monotonic())
+
+        threading.Thread(target=turn_away, daemon=True).start()
+        client = self.client(f'127.0.0.1:{listener.getsockname()[1]}', retry=0)
+
+        def looked_for():
+            with self.assertRaises(axion.UnavailableError):
+                client.server_info()
+            return len(attempts) >= 12  # which takes five minutes with the waits of gRPC
+
+        self.assertTrue(case.eventually(looked_for))
 
     def test_snapshots_by_the_tool(self):
         server = self.serve()

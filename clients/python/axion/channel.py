@@ -39,7 +39,10 @@ def channel_arguments(found: access.Credentials, max_message_bytes: int) -> list
     arguments: list[tuple[str, Any]] = [
         ("grpc.max_receive_message_length", max_message_bytes), ("grpc.max_send_message_length", max_message_bytes),
         # Answers are megabytes; with the defaults of 64 KiB and 16 KiB both ends wake each other often.
-        ("grpc.http2.lookahead_bytes", 16 << 20), ("grpc.http2.max_frame_size", 1 << 20)]
+        ("grpc.http2.lookahead_bytes", 16 << 20), ("grpc.http2.max_frame_size", 1 << 20),
+        # A server that comes back is seen within a second, not two minutes; to connect may take five.
+        ("grpc.initial_reconnect_backoff_ms", 200), ("grpc.max_reconnect_backoff_ms", 1000),
+        ("grpc.min_reconnect_backoff_ms", 5000)]
     if found.channel is not None and found.server_name:
         arguments.append(("grpc.ssl_target_name_override", found.server_name))
     return arguments
