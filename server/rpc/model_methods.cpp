@@ -117,16 +117,18 @@ absl::Status SimulationService::create_model(const schedule::Tenant& tenant, con
   auto imported = scene_of(request);
   if (!imported.ok()) return imported.status();
   if (absl::Status overrides = apply_overrides(request, imported->scene); !overrides.ok()) return overrides;
-  auto record = find_or_compile(tenant, content_of(*imported), imported->scene,
-                                request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
-  if (!record.ok()) return record.status();
-  fill_model(**record, response);
+  auto found = find_or_compile(tenant, content_of(*imported), imported->scene,
+                               request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
+  if (!found.ok()) return found.status();
+  fill_model(*found->record, response);
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const schedule::ModelRecord>> SimulationService::find_or_compile(
-    const schedule::Tenant& tenant, schedule::ModelContent content, const model::SceneSpec& scene, const char* field) {
-  if (auto record = parts_.registry.find_content(tenant, content)) return record;
+absl::StatusOr<SimulationService::FoundModel> SimulationService::find_or_compile(const schedule::Tenant& tenant,
+                                                                                 schedule::ModelContent content,
+                                                                                 const model::SceneSpec& scene,
+                                                                                 const char* field) {
+  if (auto record = parts_.registry.find_content(tenant, content)) return FoundModel{record, false};
   auto model = compile_model(scene);
   if (!model.ok()) return schedule::from_engine(in_wire_names(model.error()), field);
   // What cannot be described to anybody, alone on a page of ListModels, is not kept either.
@@ -139,8 +141,10 @@ absl::StatusOr<std::shared_ptr<const schedule::ModelRecord>> SimulationService::
   if (absl::Status fits = check_page(description.ByteSizeLong(), parts_.limits); !fits.ok()) return fits;
   schedule::MemoryHold memory = this->memory(tenant);
   if (absl::Status fits = memory.grow(model_bytes(description, content), "the model"); !fits.ok()) return fits;
-  return parts_.registry.add_model(tenant, std::move(content), std::move(model).value(), parts_.batcher.now(),
-                                   std::move(memory));
+  auto record = parts_.registry.add_model(tenant, std::move(content), std::move(model).value(), parts_.batcher.now(),
+                                          std::move(memory));
+  if (!record.ok()) return record.status();
+  return FoundModel{*std::move(record), true};
 }
 
 void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelRequest* request, v1::Model* response) {

@@ -124,10 +124,12 @@ class SimulationService final {
   void with_batch(UnaryCall* call, const std::string& name, schedule::Effect effect, const Prepare& prepare);
   absl::Status create_model(const schedule::Tenant& tenant, const v1::CreateModelRequest& request, v1::Model& response);
   // The model of that content, compiled from `scene` where there is none yet. Errors name fields below `field`.
-  absl::StatusOr<std::shared_ptr<const schedule::ModelRecord>> find_or_compile(const schedule::Tenant& tenant,
-                                                                               schedule::ModelContent content,
-                                                                               const model::SceneSpec& scene,
-                                                                               const char* field);
+  struct FoundModel {
+    std::shared_ptr<const schedule::ModelRecord> record;
+    bool is_new;
+  };
+  absl::StatusOr<FoundModel> find_or_compile(const schedule::Tenant& tenant, schedule::ModelContent content,
+                                             const model::SceneSpec& scene, const char* field);
   absl::Status get_model(const schedule::Tenant& tenant, const v1::GetModelRequest& request, v1::Model& response) const;
   // What a CreateBatch with that request_id has made before; none if there is none, or no id.
   absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> created_before(const schedule::Tenant& tenant,

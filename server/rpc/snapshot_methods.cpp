@@ -258,21 +258,29 @@ void SimulationService::restore_into_new(UnaryCall* call, const std::shared_ptr<
   if (!scene.ok()) return call->finish(with_field(field, scene.status()));
   auto model = find_or_compile(call->tenant(), std::move(scene->content), scene->scene, field);
   if (!model.ok()) return call->finish(model.status());
-  auto handle = handle_of(saved->head, **model, call->tenant().name, memory(call->tenant()));
-  if (!handle.ok()) return call->finish(with_field(field, handle.status()));
+  // A restore that is refused leaves no model behind.
+  const auto refused = [this, tenant = call->tenant(), model = *model](const absl::Status& status) {
+    if (model.is_new) parts_.registry.withdraw_model(tenant, model.record->name);
+    return status;
+  };
+  auto handle = handle_of(saved->head, *model->record, call->tenant().name, memory(call->tenant()));
+  if (!handle.ok()) return call->finish(refused(with_field(field, handle.status())));
   auto reservation = parts_.registry.reserve_worlds(call->tenant(), saved->head.world_count());
-  if (!reservation.ok()) return call->finish(reservation.status());
+  if (!reservation.ok()) return call->finish(refused(reservation.status()));
   (*handle)->reservation = *std::move(reservation);
   const auto told = std::make_shared<std::string>();
   call->when_lost([this, tenant = call->tenant(), told] {
     if (!told->empty()) discard_batch(tenant, *told);
   });
   on_device(call, nullptr, schedule::Effect::kChanges,
-            [this, batch = *std::move(handle), told, saved, field, response](Engine& engine, schedule::BatchHandle*) {
-              absl::Status status = schedule::make_worlds(engine, *batch, {});
-              if (status.ok()) status = restore_batch(*batch, *saved, field);
-              if (status.ok()) status = parts_.registry.add_batch(batch, parts_.batcher.now());
-              if (!status.ok()) return status;
+            [this, batch = *std::move(handle), told, saved, field, response, refused](Engine& engine,
+                                                                                      schedule::BatchHandle*) {
+              absl::Status status = schedule::guarded([&] {
+                absl::Status made = schedule::make_worlds(engine, *batch, {});
+                if (made.ok()) made = restore_batch(*batch, *saved, field);
+                return made.ok() ? parts_.registry.add_batch(batch, parts_.batcher.now()) : made;
+              });
+              if (!status.ok()) return refused(status);
               *told = batch->info.name;
               fill_batch(*batch, *response);
               return status;

@@ -78,7 +78,7 @@ std::shared_ptr<const ModelRecord> Registry::known_content(std::size_t hash, con
   for (auto it = first; it != last; ++it) {
     const auto& record = models_.at(it->second).record;
     if (!is_content(*record, tenant, content)) continue;
-    models_.at(it->second).used = true;
+    models_.at(it->second).used = models_.at(it->second).found = true;
     return record;
   }
   return nullptr;
@@ -132,7 +132,7 @@ absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::find_model(const Te
   absl::MutexLock lock(&mutex_);
   const ModelEntry* entry = model_of(tenant, name);
   if (entry == nullptr) return not_found(field, name);
-  entry->used = true;
+  entry->used = entry->found = true;
   return entry->record;
 }
 
@@ -157,6 +157,15 @@ absl::Status Registry::remove_model(const Tenant& tenant, absl::string_view name
   models_.erase(*model_ids_.sequence_of(name));
   report();
   return absl::OkStatus();
+}
+
+void Registry::withdraw_model(const Tenant& tenant, absl::string_view name) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const ModelEntry* entry = model_of(tenant, name);
+    if (entry == nullptr || entry->found) return;
+  }
+  remove_model(tenant, name).IgnoreError();  // not what a batch has come to use meanwhile
 }
 
 absl::StatusOr<Page<const ModelRecord>> Registry::list_models(const Tenant& tenant, int page_size,

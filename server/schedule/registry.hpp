@@ -86,6 +86,8 @@ class Registry {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // FAILED_PRECONDITION while a batch uses it.
   absl::Status remove_model(const Tenant& tenant, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of the call that has made it and failed afterwards: removes it unless somebody has found it since.
+  void withdraw_model(const Tenant& tenant, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Page<const ModelRecord>> list_models(const Tenant& tenant, int page_size,
                                                       absl::string_view token) const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -145,6 +147,7 @@ class Registry {
     std::shared_ptr<const ModelRecord> record;
     std::unordered_multimap<std::size_t, std::uint64_t>::iterator content;
     mutable bool used = true;                         // since models were looked through last
+    mutable bool found = false;                       // by anybody but the call that made it
     absl::Time expire_time = absl::InfiniteFuture();  // set there
   };
   struct BatchEntry {

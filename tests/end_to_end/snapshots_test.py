@@ -19,7 +19,7 @@ import numpy as np
 
 import access_case as case
 from axion.v1 import simulation_pb2 as sim
-from axion.v1 import snapshot_pb2, state_pb2
+from axion.v1 import scene_pb2, snapshot_pb2, state_pb2
 
 BIN = pathlib.Path(sys.argv[1])
 MODEL = pathlib.Path(sys.argv[2]).read_text()
@@ -193,14 +193,27 @@ class Snapshots(unittest.TestCase):
         def garbage(lie):
             lie.model.scene = b'\xff\xff\xff'
 
+        def more_bodies(lie, count=1):
+            scene = scene_pb2.SceneSpec.FromString(lie.model.scene)
+            for number in range(count):
+                scene.bodies.add(name=f'more{number}', mass=1, inertia=scene_pb2.Inertia(xx=1, yy=1, zz=1))
+            lie.model.scene = scene.SerializeToString()
+
+        def more_bodies_and_a_long_step(lie):
+            more_bodies(lie, 2)
+            lie.dt = 0.5
+
+        models = len(stub.ListModels(sim.ListModelsRequest()).models)
         for change in (lambda lie: setattr(lie, 'world_count', 6), lambda lie: setattr(lie, 'world_count', -1),
                        lambda lie: setattr(lie, 'dt', float('nan')), lambda lie: setattr(lie, 'dt', 0.5),
                        lambda lie: setattr(lie, 'joint_position_noise', -1.0), lambda lie: lie.idle_ttl.FromSeconds(10**10),
                        lambda lie: setattr(lie.options, 'tolerance', -1.0), no_bodies, garbage,
-                       lambda lie: lie.ClearField('model')):
+                       lambda lie: lie.ClearField('model'), more_bodies, more_bodies_and_a_long_step,
+                       lambda lie: more_bodies(lie, 5000)):
             code, text = refusal(stub.RestoreSnapshot, snapshot_pb2.RestoreSnapshotRequest(content=sealed(change)))
             self.assertEqual(code, Code.INVALID_ARGUMENT, text)
         self.assertEqual(len(stub.ListBatches(sim.ListBatchesRequest()).batches), 2)
+        self.assertEqual(len(stub.ListModels(sim.ListModelsRequest()).models), models)
 
     def test_a_drained_server_comes_back_with_models_batches_and_answers(self):
         server = self.serve()
