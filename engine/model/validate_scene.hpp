@@ -2,8 +2,8 @@
 //
 // Checks every number for finiteness and range, every index, every name, the joint tree, loops and the limits of
 // scene_limits.hpp. Pure; may be called by anyone. The first fault found is returned: `field` is its path
-// ("bodies[3].mass") and the message has the value. Safe on hostile input: no recursion, at most O(n log n) in the size of the scene, besides the
-// walk up the tree that finds loops: joints times depth.
+// ("bodies[3].mass") and the message has the value. Safe on hostile input: no recursion, at most O(n log n) in the
+// size of the scene, besides the walk up the tree that finds loops: joints times depth.
 #pragma once
 
 #include "engine/base/result.hpp"
