@@ -292,9 +292,12 @@ struct DeviceInfo {
   std::int64_t near_bytes = 0;         // GPU: shared memory that holds scratch of a world, likewise
 };
 
+// Processors that this thread may run on, as taskset, cpusets and containers allow; at least 1.
+int available_processors();
+
 struct EngineOptions {
-  std::string device = "auto";  // "auto", "cpu", "cuda:<index>"; auto takes a GPU where one is usable
-  int threads = 0;              // CPU; 0: as many as the machine has. GPU: of the host that pack inputs, at most 8
+  std::string device = "auto";          // "auto", "cpu", "cuda:<index>"; auto takes a GPU where one is usable
+  int threads = 0;                      // CPU; 0: available_processors(). GPU: of the host that pack inputs, at most 8
   std::int64_t memory_limit_bytes = 0;  // 0: what the device has
   std::string instruction_set = {};  // CPU: "x86-64", "x86-64-v3" or "x86-64-v4"; empty: the widest usable. Same bits
   int block_threads = 0;             // GPU: threads of a world, 32, 64, 128 or 256; 0: the engine's choice. Same bits

@@ -15,7 +15,7 @@ ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:9470",
 ABSL_FLAG(std::string, device, "auto",
           "Where worlds are stepped: auto, cpu or cuda:<index>. auto takes a GPU where one is usable.");
 ABSL_FLAG(int, threads, 0,
-          "CPU threads that step worlds. 0: as many as the machine has, or as the control group's quota of processors, "
+          "CPU threads that step worlds. 0: as many as it may run on, or as the control group's quota of processors, "
           "rounded up, where that is less.");
 ABSL_FLAG(int, max_batch_delay_us, 0,
           "How long a launch waits for steps of batches that have none waiting yet, in microseconds. 0: not at all; "

@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   axion::server::rpc::take_library_logs();
 
   const int threads = axion::server::threads_of(*config);
-  const int machine = axion::server::net::machine_processors();
+  const int machine = axion::available_processors();
   if (config->threads == 0 && threads < machine) {
     spdlog::info("event=processor_quota threads={} machine={} reason={}", threads, machine,
                  log_text("the control group may use no more"));

@@ -108,7 +108,9 @@ std::int64_t memory_limit_of(const Config& config) {
   return config.memory_limit > 0 ? config.memory_limit : static_cast<std::int64_t>(net::process_memory());
 }
 
-int threads_of(const Config& config) { return config.threads > 0 ? config.threads : net::process_processors(); }
+int threads_of(const Config& config) {
+  return config.threads > 0 ? config.threads : net::process_processors(available_processors());
+}
 
 observe::BuildInfo build_info() { return {AXION_VERSION, AXION_REVISION, compiled_backends()}; }
 
@@ -129,8 +131,8 @@ Server::Server(const Config& config, std::unique_ptr<Engine> engine, std::unique
   }
   options.on_fault = [this](const std::string& what) { take_fault(what); };
   batcher_ = std::make_unique<schedule::StepBatcher>(std::move(engine), registry_, metrics_, std::move(options));
-  compiler_ = std::make_unique<schedule::Worker>(kCompileQueue,
-                                                 static_cast<unsigned>(std::max(2, net::process_processors() / 2)));
+  compiler_ = std::make_unique<schedule::Worker>(
+      kCompileQueue, static_cast<unsigned>(std::max(2, net::process_processors(available_processors()) / 2)));
   disk_ = std::make_unique<schedule::Worker>(kDiskQueue, kDiskThreads);
 }
 

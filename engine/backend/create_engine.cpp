@@ -49,7 +49,7 @@ Result<std::unique_ptr<Engine>> create_engine(const EngineOptions& options, std:
   if (note != nullptr) note->clear();
   if (options.threads < 0 || options.threads > kMaxThreads) {
     return invalid_argument("threads", text("threads is ", options.threads, "; it must be within 0 and ", kMaxThreads,
-                                            ", and 0 takes as many as the machine has."));
+                                            ", and 0 takes as many as this process may run on."));
   }
   if (options.memory_limit_bytes < 0) {
     return invalid_argument("memory_limit_bytes",

@@ -10,7 +10,6 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -105,12 +104,9 @@ int group_processors(const std::string& groups, const std::string& root) {
   return least == UINT64_MAX ? 0 : static_cast<int>(std::min<std::uint64_t>(least, INT32_MAX));
 }
 
-int machine_processors() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
-int process_processors() {
-  const int machine = machine_processors();
+int process_processors(int available) {
   const int quota = group_processors(own_groups(), "/sys/fs/cgroup");
-  return quota > 0 ? std::min(machine, quota) : machine;
+  return quota > 0 ? std::min(available, quota) : available;
 }
 
 std::size_t process_memory() {

@@ -21,12 +21,9 @@ std::size_t process_memory();
 // The least quota of processors, rounded up, of the same control groups; 0 without one.
 int group_processors(const std::string& groups, const std::string& root);
 
-// Processors that this process may run on. At least 1.
-int machine_processors();
-
-// Processors that this process may have: of those that it may run on, as many as its control group's quota lets it use
-// all the time. At least 1.
-int process_processors();
+// Processors that this process may have: of those that it may run on, `available`, as many as its control group's quota
+// lets it use all the time. At least 1.
+int process_processors(int available);
 
 // The share for messages that have not come in whole, of all connections together: beyond it connections are cut.
 std::size_t unfinished_share(std::size_t memory, std::size_t max_message_bytes);

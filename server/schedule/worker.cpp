@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/engine.hpp"
+
 namespace axion::server::schedule {
 namespace {
 
@@ -10,7 +12,7 @@ constexpr absl::Duration kDeviceRetryDelay = absl::Milliseconds(200);  // a scen
 }  // namespace
 
 Worker::Worker(std::size_t max_queue, unsigned threads) : shares_(max_queue) {
-  if (threads == 0) threads = std::max(2u, std::thread::hardware_concurrency() / 2);
+  if (threads == 0) threads = std::max(2u, static_cast<unsigned>(available_processors()) / 2);
   for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
 }
 

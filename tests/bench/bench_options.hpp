@@ -19,7 +19,7 @@ struct BenchOptions {
   int steps_per_launch = 50;     // k: steps that one request asks for
   double dt = 0;                 // s; 0: the model's own
   std::string device = "auto";   // "auto", "cpu", "cuda:0"
-  int threads = 0;               // 0: as many as the machine has
+  int threads = 0;               // 0: as many as it may run on
   std::string instruction_set;   // empty: the widest that the machine has
   int block_threads = 0;         // GPU: threads of a world; 0: the engine's choice
   std::int64_t near_bytes = -1;  // GPU: of a world's scratch in shared memory; -1: the engine's choice

@@ -32,7 +32,7 @@ struct Options {
   std::string axiond, model;
   std::vector<int> worlds = {1, 256, 4096};
   int repeat = 30;  // calls of each kind for each number of worlds; one world: twenty times as many
-  int threads = 0;  // of the server and of the engine; 0: as many as the machine has
+  int threads = 0;  // of the server and of the engine; 0: as many as it may run on
 };
 
 [[noreturn]] void fail(int code, const std::string& message) {

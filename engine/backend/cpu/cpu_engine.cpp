@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "engine/backend/cpu/run_row.hpp"
@@ -192,7 +191,6 @@ class CpuEngine final : public EngineCore {
 }  // namespace
 
 Result<std::unique_ptr<Engine>> create_cpu_engine(const EngineOptions& options) {
-  const int available = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const std::int64_t limit = options.memory_limit_bytes > 0 ? options.memory_limit_bytes : physical_memory();
   const std::vector<RowRunner> runners = usable_row_runners();
   RowRunner runner = runners.back();
@@ -209,7 +207,7 @@ Result<std::unique_ptr<Engine>> create_cpu_engine(const EngineOptions& options) 
     }
     runner = *named;
   }
-  const int threads = options.threads > 0 ? options.threads : available;
+  const int threads = options.threads > 0 ? options.threads : available_processors();
   return std::unique_ptr<Engine>(std::make_unique<CpuEngine>(threads, limit, runner));
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "engine/backend/cuda/launch_stage.hpp"
@@ -263,8 +262,7 @@ Result<std::unique_ptr<Engine>> create_cuda_engine(const EngineOptions& options,
   }
   const std::int64_t usable = static_cast<std::int64_t>(kUsableMemory * static_cast<double>(free_bytes));
   const std::int64_t limit = options.memory_limit_bytes > 0 ? std::min(options.memory_limit_bytes, usable) : usable;
-  const int cores = std::max(1, int(std::thread::hardware_concurrency()));
-  const int threads = std::min(options.threads > 0 ? options.threads : cores, kMostThreads);
+  const int threads = std::min(options.threads > 0 ? options.threads : available_processors(), kMostThreads);
   auto engine =
       std::make_unique<CudaEngine>(index, properties.name, limit, limits, std::move(narrow), std::move(wide), threads);
   if (Status status = engine->open(); !status.ok()) return unusable(index, status.error().message);

@@ -1,6 +1,7 @@
 // Which device an engine takes, and how much of its memory batches may have.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 
@@ -23,6 +24,21 @@ TEST(Devices, auto_always_finds_one_and_says_why_it_is_the_cpu) {
     EXPECT_EQ(engine->device().kind, "cpu");
     EXPECT_THAT(note, HasSubstr("CUDA"));
   }
+}
+
+// As taskset and containers leave it one.
+TEST(Devices, a_cpu_has_a_thread_for_each_processor_that_may_be_used) {
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  EXPECT_EQ(take(create_engine({.device = "cpu"}))->device().threads, CPU_COUNT(&all));
+  CPU_ZERO(&one);
+  for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++i) {
+    if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  const int threads = take(create_engine({.device = "cpu"}))->device().threads;
+  ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+  EXPECT_EQ(threads, 1);
 }
 
 TEST(Devices, a_gpu_that_is_not_there_is_a_failed_precondition_with_a_reason) {
