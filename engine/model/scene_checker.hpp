@@ -24,6 +24,7 @@ class SceneChecker {
  private:
   bool ok() const { return !error_.has_value(); }
   static std::string item_name(const char* list, std::size_t i);
+  static bool is_real(double value);
   void fail(const std::string& item, const char* leaf, const std::string& message);
   void real(const std::string& item, const char* leaf, double value);
   void at_least(const std::string& item, const char* leaf, double value, double least);
@@ -32,8 +33,9 @@ class SceneChecker {
                   double damping);
   template <std::size_t N>
   void reals(const std::string& item, const char* leaf, const std::array<double, N>& values) {
-    for (std::size_t i = 0; i < N; ++i)
-      real(item, (std::string(leaf) + "[" + std::to_string(i) + "]").c_str(), values[i]);
+    for (std::size_t i = 0; i < N; ++i) {
+      if (!is_real(values[i])) real(item, (std::string(leaf) + "[" + std::to_string(i) + "]").c_str(), values[i]);
+    }
   }
   void softness(const std::string& item, const char* leaf, const SoftnessSpec& softness);
   void force_range(const std::string& item, const ForceRangeSpec& motors);

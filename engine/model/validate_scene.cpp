@@ -34,8 +34,10 @@ void SceneChecker::fail(const std::string& item, const char* leaf, const std::st
   error_ = invalid_argument(path, path + " " + message + ".");
 }
 
+bool SceneChecker::is_real(double value) { return std::abs(value) <= kMaxMagnitude; }
+
 void SceneChecker::real(const std::string& item, const char* leaf, double value) {
-  if (!std::isfinite(value) || std::abs(value) > kMaxMagnitude) {
+  if (!is_real(value)) {
     fail(item, leaf, "must be finite and at most " + to_text(kMaxMagnitude) + " in magnitude; it is " + to_text(value));
   }
 }
@@ -57,13 +59,17 @@ void SceneChecker::compliance(const std::string& item, const char* stiffness_lea
 }
 
 void SceneChecker::pose(const std::string& item, const char* leaf, const PoseSpec& X) {
-  reals(item, (std::string(leaf) + ".position").c_str(), X.position);
-  const std::string rotation = std::string(leaf) + ".rotation";
-  reals(item, rotation.c_str(), X.rotation);
+  const auto& [position, q] = X;
   double norm_sq = 0;
-  for (double v : X.rotation) norm_sq += v * v;
-  if (ok() && norm_sq < 1e-12)
-    fail(item, rotation.c_str(), "is a zero quaternion; its norm is " + to_text(std::sqrt(norm_sq)));
+  for (double v : q) norm_sq += v * v;
+  if (std::all_of(position.begin(), position.end(), is_real) && std::all_of(q.begin(), q.end(), is_real) &&
+      norm_sq >= 1e-12) {
+    return;
+  }
+  reals(item, (std::string(leaf) + ".position").c_str(), position);
+  const std::string rotation = std::string(leaf) + ".rotation";
+  reals(item, rotation.c_str(), q);
+  if (ok()) fail(item, rotation.c_str(), "is a zero quaternion; its norm is " + to_text(std::sqrt(norm_sq)));
 }
 
 void SceneChecker::index(const std::string& item, const char* leaf, int value, int first, std::size_t end) {
@@ -243,6 +249,7 @@ void SceneChecker::shapes() {
     reals(item, "size", shape.size);
     static constexpr int kSizes[] = {0, 1, 2, 3, 2, 3, 0, 0};  // the order of ShapeKind
     for (int i = 0; i < kSizes[static_cast<int>(shape.kind)]; ++i) {
+      if (shape.size[i] >= kMinLength) continue;
       at_least(item, ("size[" + std::to_string(i) + "]").c_str(), shape.size[i], kMinLength);
     }
     if (ok() && shape.kind == ShapeKind::kMesh && !mesh_names_.contains(shape.mesh)) {

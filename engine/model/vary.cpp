@@ -25,77 +25,84 @@ bool has_size(ShapeKind kind) {
   return kind != ShapeKind::kPlane && kind != ShapeKind::kMesh && kind != ShapeKind::kHeightField;
 }
 
-// Calls f(number, path, has a use) for each number of a parameter in `scene`, whose structure is that of the model.
+// Calls f(number, path, has a use) for each number of a parameter in `scene`, whose structure is that of the model. A
+// path is made where it is asked for, path(): thousands of worlds have numbers, and few a fault.
 template <typename F>
 void for_each_number(const CompiledModel& model, SceneSpec& scene, Parameter parameter, F&& f) {
-  const auto all = [&](auto& array, const std::string& path, bool used = true) {
-    for (std::size_t i = 0; i < array.size(); ++i) f(array[i], path + "[" + std::to_string(i) + "]", used);
+  const auto leaf = [](const auto& path, const char* name) { return [&path, name] { return path() + name; }; };
+  const auto all = [&](auto& array, const auto& path, bool used = true) {
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      f(
+          array[i], [&path, i] { return path() + "[" + std::to_string(i) + "]"; }, used);
+    }
   };
   const auto bodies = [&](auto&& g) {
-    for (std::size_t b = 0; b < scene.bodies.size(); ++b) g(scene.bodies[b], "bodies[" + std::to_string(b) + "].");
+    for (std::size_t b = 0; b < scene.bodies.size(); ++b)
+      g(scene.bodies[b], [b] { return "bodies[" + std::to_string(b) + "]."; });
   };
   const auto axes = [&](auto&& g) {
     for_each_axis(model, [&](std::size_t j, std::size_t k) {
-      g(scene.joints[j].axes[k], "joints[" + std::to_string(j) + "].axes[" + std::to_string(k) + "].");
+      g(scene.joints[j].axes[k],
+        [j, k] { return "joints[" + std::to_string(j) + "].axes[" + std::to_string(k) + "]."; });
     });
   };
   const auto shapes = [&](auto&& g) {
-    for (std::size_t s = 0; s < scene.shapes.size(); ++s) g(scene.shapes[s], "shapes[" + std::to_string(s) + "].");
+    for (std::size_t s = 0; s < scene.shapes.size(); ++s)
+      g(scene.shapes[s], [s] { return "shapes[" + std::to_string(s) + "]."; });
   };
   const auto actuators = [&](auto&& g) {
     for (std::size_t i = 0; i < scene.actuators.size(); ++i) {
-      g(scene.actuators[i], "actuators[" + std::to_string(i) + "].");
+      g(scene.actuators[i], [i] { return "actuators[" + std::to_string(i) + "]."; });
     }
   };
   switch (parameter) {
     case Parameter::kGravity:
-      return all(scene.gravity, "gravity");
+      return all(scene.gravity, [] { return std::string("gravity"); });
     case Parameter::kBodyMass:
-      return bodies([&](BodySpec& body, const std::string& path) { f(body.mass, path + "mass", true); });
+      return bodies([&](BodySpec& body, const auto& path) { f(body.mass, leaf(path, "mass"), true); });
     case Parameter::kBodyCenterOfMass:
-      return bodies([&](BodySpec& body, const std::string& path) { all(body.p_BoBcm, path + "p_BoBcm"); });
+      return bodies([&](BodySpec& body, const auto& path) { all(body.p_BoBcm, leaf(path, "p_BoBcm")); });
     case Parameter::kBodyInertia:
-      return bodies([&](BodySpec& body, const std::string& path) { all(body.I_Bcm, path + "I_Bcm"); });
+      return bodies([&](BodySpec& body, const auto& path) { all(body.I_Bcm, leaf(path, "I_Bcm")); });
     case Parameter::kAxisDamping:
-      return axes([&](AxisSpec& axis, const std::string& path) { f(axis.damping, path + "damping", true); });
+      return axes([&](AxisSpec& axis, const auto& path) { f(axis.damping, leaf(path, "damping"), true); });
     case Parameter::kAxisArmature:
-      return axes([&](AxisSpec& axis, const std::string& path) { f(axis.armature, path + "armature", true); });
+      return axes([&](AxisSpec& axis, const auto& path) { f(axis.armature, leaf(path, "armature"), true); });
     case Parameter::kAxisStiffness:
-      return axes([&](AxisSpec& axis, const std::string& path) { f(axis.stiffness, path + "stiffness", true); });
+      return axes([&](AxisSpec& axis, const auto& path) { f(axis.stiffness, leaf(path, "stiffness"), true); });
     case Parameter::kAxisSpringReference:
       return axes(
-          [&](AxisSpec& axis, const std::string& path) { f(axis.spring_reference, path + "spring_reference", true); });
+          [&](AxisSpec& axis, const auto& path) { f(axis.spring_reference, leaf(path, "spring_reference"), true); });
     case Parameter::kAxisFrictionLoss:
-      return axes([&](AxisSpec& axis, const std::string& path) {
-        f(axis.friction_loss, path + "friction_loss", axis.friction_loss > 0);
+      return axes([&](AxisSpec& axis, const auto& path) {
+        f(axis.friction_loss, leaf(path, "friction_loss"), axis.friction_loss > 0);
       });
     case Parameter::kAxisLower:
-      return axes([&](AxisSpec& axis, const std::string& path) { f(axis.lower, path + "lower", axis.limited); });
+      return axes([&](AxisSpec& axis, const auto& path) { f(axis.lower, leaf(path, "lower"), axis.limited); });
     case Parameter::kAxisUpper:
-      return axes([&](AxisSpec& axis, const std::string& path) { f(axis.upper, path + "upper", axis.limited); });
+      return axes([&](AxisSpec& axis, const auto& path) { f(axis.upper, leaf(path, "upper"), axis.limited); });
     case Parameter::kAxisAnchor:
-      return axes([&](AxisSpec& axis, const std::string& path) {
-        all(axis.anchor, path + "anchor", axis.kind == AxisKind::kHinge);
+      return axes([&](AxisSpec& axis, const auto& path) {
+        all(axis.anchor, leaf(path, "anchor"), axis.kind == AxisKind::kHinge);
       });
     case Parameter::kShapeFriction:
-      return shapes([&](ShapeSpec& shape, const std::string& path) { f(shape.friction, path + "friction", true); });
+      return shapes([&](ShapeSpec& shape, const auto& path) { f(shape.friction, leaf(path, "friction"), true); });
     case Parameter::kShapeRestitution:
-      return shapes(
-          [&](ShapeSpec& shape, const std::string& path) { f(shape.restitution, path + "restitution", true); });
+      return shapes([&](ShapeSpec& shape, const auto& path) { f(shape.restitution, leaf(path, "restitution"), true); });
     case Parameter::kShapeSize:
       return shapes(
-          [&](ShapeSpec& shape, const std::string& path) { all(shape.size, path + "size", has_size(shape.kind)); });
+          [&](ShapeSpec& shape, const auto& path) { all(shape.size, leaf(path, "size"), has_size(shape.kind)); });
     case Parameter::kShapePosition:
-      return shapes([&](ShapeSpec& shape, const std::string& path) { all(shape.X_BS.position, path + "position"); });
+      return shapes([&](ShapeSpec& shape, const auto& path) { all(shape.X_BS.position, leaf(path, "position")); });
     case Parameter::kActuatorGear:
-      return actuators([&](ActuatorSpec& actuator, const std::string& path) { f(actuator.gear, path + "gear", true); });
+      return actuators([&](ActuatorSpec& actuator, const auto& path) { f(actuator.gear, leaf(path, "gear"), true); });
     case Parameter::kActuatorKp:
-      return actuators([&](ActuatorSpec& actuator, const std::string& path) {
-        f(actuator.kp, path + "kp", actuator.kind == ActuatorKind::kPosition);
+      return actuators([&](ActuatorSpec& actuator, const auto& path) {
+        f(actuator.kp, leaf(path, "kp"), actuator.kind == ActuatorKind::kPosition);
       });
     case Parameter::kActuatorKd:
-      return actuators([&](ActuatorSpec& actuator, const std::string& path) {
-        f(actuator.kd, path + "kd", actuator.kind != ActuatorKind::kMotor);
+      return actuators([&](ActuatorSpec& actuator, const auto& path) {
+        f(actuator.kd, leaf(path, "kd"), actuator.kind != ActuatorKind::kMotor);
       });
   }
 }
@@ -239,7 +246,7 @@ std::vector<double> parameter_values(const CompiledModel& model) {
   SceneSpec scene = model.welded.scene;
   read_masses(model.welded.unread, scene.bodies);
   std::vector<double> values;
-  for_each_number(model, scene, [&](double number, const std::string&, bool) { values.push_back(number); });
+  for_each_number(model, scene, [&](double number, const auto&, bool) { values.push_back(number); });
   return values;
 }
 
@@ -253,11 +260,11 @@ Result<CompiledModel> ModelVariants::vary(std::span<const double> values) const 
   read_masses(welded.unread, welded.scene.bodies);
   std::size_t i = 0;
   Status status;
-  for_each_number(model_, welded.scene, [&](double& number, const std::string& path, bool used) {
+  for_each_number(model_, welded.scene, [&](double& number, const auto& path, bool used) {
     const double value = values[i++];
     if (!used && value != number && status.ok()) {
-      status = invalid_argument(path, path + " has no use in this model and must stay " + to_text(number) + "; it is " +
-                                          to_text(value) + ".");
+      status = invalid_argument(path(), path() + " has no use in this model and must stay " + to_text(number) +
+                                            "; it is " + to_text(value) + ".");
     }
     number = value;
   });
