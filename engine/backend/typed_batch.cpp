@@ -105,7 +105,7 @@ Status TypedBatch<Real>::take_rows(std::span<const std::int32_t> worlds, std::ve
   if (Status s = memory().keep_tables(tables.bytes, variation_->row_bytes()); !s.ok()) return s;
   const auto follow = [&](int row, std::byte* block) {
     WorldBlock<Real>(world_model(worlds[row]), block)
-        .change_model(variation_->world_with(model(), change.rows[static_cast<std::size_t>(row)]));
+        .change_model(variation_->frames(worlds[row]), variation_->frames_after(change, row));
   };
   if (move) {
     if (Status s = memory().visit(worlds, Access::kReadWrite, follow); !s.ok()) return s;

@@ -48,7 +48,9 @@ Variation<Real>::Variation(const EngineModel& model, int world_count)
       user_(model.user<Real>()),
       variants_(model.compiled(), model.info().scene),
       defaults_(model::parameter_values(model.compiled())),
-      rows_(static_cast<std::size_t>(world_count)) {
+      model_frames_(model.compiled()),
+      rows_(static_cast<std::size_t>(world_count)),
+      frames_(static_cast<std::size_t>(world_count)) {
   for (std::uint32_t& offset : tables_.offsets) offset = step::kModelsOwn;
 }
 
@@ -59,7 +61,15 @@ std::int64_t Variation<Real>::most_bytes(const EngineModel& model, int world_cou
     bytes += step::align_up(bytes_of(array).size(), step::kTableAlignment);
   });
   bytes = step::align_up(bytes, step::kFieldAlignment);
-  return std::int64_t(world_count) * (std::int64_t(bytes) + 8 * model::parameter_count(model.compiled()));
+  const auto numbers = static_cast<std::size_t>(model::parameter_count(model.compiled()));
+  return std::int64_t(world_count) * (std::int64_t(bytes) + row_bytes(BodyFrames(model.compiled()), numbers));
+}
+
+template <typename Real>
+std::int64_t Variation<Real>::row_bytes(const BodyFrames& frames, std::size_t numbers) {
+  const auto of_body = static_cast<std::int64_t>(2 * sizeof(frames.x[0]) + 2 * sizeof(frames.q[0]));
+  return std::int64_t(sizeof(frames)) + std::int64_t(frames.x.size()) * of_body +
+         std::int64_t(numbers * sizeof(double));
 }
 
 template <typename Real>
@@ -77,14 +87,14 @@ WorldModel<Real> Variation<Real>::world(const EngineModel& model, int world) con
 template <typename Real>
 Result<VariationChange> Variation<Real>::prepare(std::span<const std::int32_t> worlds,
                                                  std::vector<std::vector<double>> rows, const std::string& name) const {
-  VariationChange change{{worlds.begin(), worlds.end()}, std::move(rows), {}};
-  change.patches.resize(worlds.size());
+  VariationChange change{{worlds.begin(), worlds.end()}, std::move(rows), {}, {}};
+  change.patches.resize(worlds.size()), change.frames.resize(worlds.size());
   for (std::size_t i = 0; i < worlds.size(); ++i) {
     std::vector<double>& row = change.rows[i];
     if (row == defaults_) row.clear();
     if (row.empty()) continue;
     if (i > 0 && row == change.rows[i - 1]) {
-      change.patches[i] = change.patches[i - 1];
+      change.patches[i] = change.patches[i - 1], change.frames[i] = change.frames[i - 1];
       continue;
     }
     const Result<model::CompiledModel> varied = variants_.vary(row);
@@ -92,6 +102,7 @@ Result<VariationChange> Variation<Real>::prepare(std::span<const std::int32_t> w
       return Error{varied.error().code, name, text(name, " of world ", worlds[i], ": ", varied.error().message)};
     }
     change.patches[i] = make_patch(arrays_, user_, varied.value());
+    change.frames[i] = std::make_shared<const BodyFrames>(varied.value());
   }
   return change;
 }
@@ -139,6 +150,7 @@ template <typename Real>
 void Variation<Real>::commit(VariationChange change, Tables tables) {
   for (std::size_t k = 0; k < change.worlds.size(); ++k) {
     rows_[static_cast<std::size_t>(change.worlds[k])] = std::move(change.rows[k]);
+    frames_[static_cast<std::size_t>(change.worlds[k])] = std::move(change.frames[k]);
   }
   bytes_ = std::move(tables.bytes), tables_ = tables.layout;
   tables_.data = bytes_.empty() ? nullptr : bytes_.data();

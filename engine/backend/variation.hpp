@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct VariationChange {
   std::vector<std::int32_t> worlds;
   std::vector<std::vector<double>> rows;
   std::vector<Patch> patches;
+  std::vector<std::shared_ptr<const BodyFrames>> frames;  // none: the model's
 };
 
 template <typename Real>
@@ -36,9 +38,10 @@ class Variation {
   std::vector<double> numbers(int world) const;
   const std::vector<double>& defaults() const { return defaults_; }
   WorldModel<Real> world(const EngineModel& model, int world) const;
-  // What a world with this row, which has been prepared, is compiled to; its views are the model's.
-  WorldModel<Real> world_with(const EngineModel& model, const std::vector<double>& row) const {
-    return {model, arrays_.view(), user_.view(), &variants_, &row};
+  // Where a world's bodies are in its compiled model, and in the one of the change's row of this number.
+  const BodyFrames& frames(int world) const { return *or_models(frames_[static_cast<std::size_t>(world)]); }
+  const BodyFrames& frames_after(const VariationChange& change, int row) const {
+    return *or_models(change.frames[static_cast<std::size_t>(row)]);
   }
 
   // INVALID_ARGUMENT, naming `name`, unless every row can be compiled. Rows are of finite numbers, or empty.
@@ -53,7 +56,7 @@ class Variation {
   void commit(VariationChange change, Tables tables);
 
   // Of rows for all worlds; and of these and tables of all arrays, which is the most that variation takes.
-  std::int64_t row_bytes() const { return static_cast<std::int64_t>(rows_.size() * defaults_.size() * sizeof(double)); }
+  std::int64_t row_bytes() const { return std::int64_t(rows_.size()) * row_bytes(model_frames_, defaults_.size()); }
   static std::int64_t most_bytes(const EngineModel& model, int world_count);
 
   // Where steps on the host find the tables; a device keeps a copy.
@@ -61,11 +64,18 @@ class Variation {
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
+  static std::int64_t row_bytes(const BodyFrames& frames, std::size_t numbers);
+  const BodyFrames* or_models(const std::shared_ptr<const BodyFrames>& own) const {
+    return own == nullptr ? &model_frames_ : own.get();
+  }
+
   const model::ModelArrays<Real>& arrays_;
   const UserArrays<Real>& user_;
   model::ModelVariants variants_;
   std::vector<double> defaults_;
-  std::vector<std::vector<double>> rows_;  // [world]
+  BodyFrames model_frames_;
+  std::vector<std::vector<double>> rows_;                  // [world]
+  std::vector<std::shared_ptr<const BodyFrames>> frames_;  // [world]; none: the model's
   step::OwnTables tables_;
   std::vector<std::byte> bytes_;
 };

@@ -76,8 +76,7 @@ void WorldBlock<Real>::reset(int keyframe) {
 }
 
 template <typename Real>
-void WorldBlock<Real>::change_model(const WorldModel<Real>& next) {
-  const model::CompiledModel &from = model_.compiled(), &to = next.compiled();
+void WorldBlock<Real>::change_model(const BodyFrames& from, const BodyFrames& to) {
   std::copy_n(w_.v_at_pose, m_.body_count, w_.v);
   std::copy_n(w_.omega_at_pose, m_.body_count, w_.omega);
   for (int b = 0; b < m_.body_count; ++b) {

@@ -15,6 +15,17 @@
 
 namespace axion::backend {
 
+// Where a compiled model has its bodies, by its own indices: frames of their masses in their own, and first poses.
+struct BodyFrames {
+  explicit BodyFrames(const model::CompiledModel& compiled)
+      : p_BC(compiled.p_BC), q_BC(compiled.q_BC), x(compiled.x), q(compiled.q) {}
+
+  std::vector<math::Vec3<double>> p_BC;
+  std::vector<math::Quat<double>> q_BC;
+  std::vector<math::Vec3<double>> x;
+  std::vector<math::Quat<double>> q;
+};
+
 template <typename Real>
 class WorldModel {
  public:

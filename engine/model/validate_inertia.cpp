@@ -14,22 +14,22 @@ bool is_positive_definite(const math::Mat3<double>& A) {
 
 // The matrices are scaled by the trace, so that no product of entries underflows.
 Status validate_inertia(const std::array<double, 6>& I, const std::string& field) {
-  std::string text;
-  for (double v : I) {
-    if (!text.empty()) text += ' ';
-    text += to_text(v);
-  }
+  const auto text = [&I] {
+    std::string numbers;
+    for (double v : I) numbers += (numbers.empty() ? "" : " ") + to_text(v);
+    return numbers;
+  };
   const double trace = I[0] + I[1] + I[2];
   const math::Mat3<double> one = math::Mat3<double>::identity();
   // The moments of I are all above kMinInertia if I - kMinInertia 1 is positive definite.
   if (!(trace > 0) || !is_positive_definite((1 / trace) * to_matrix(I) + (-kMinInertia / trace) * one)) {
     return invalid_argument(field, field + " must be positive definite with principal moments above " +
-                                       to_text(kMinInertia) + " kg m^2; it is (" + text + ").");
+                                       to_text(kMinInertia) + " kg m^2; it is (" + text() + ").");
   }
   // A + B >= C for all three moments if (tr I / 2) 1 - I, the second moment of mass, is positive semidefinite.
   if (!is_positive_definite((0.5 + kInertiaTriangleTolerance) * one + (-1 / trace) * to_matrix(I))) {
     return invalid_argument(
-        field, field + " must have principal moments A + B >= C, as every body has; it is (" + text + ").");
+        field, field + " must have principal moments A + B >= C, as every body has; it is (" + text() + ").");
   }
   return {};
 }
