@@ -1,0 +1,110 @@
+// Hulls that stand flush on equal ones, apart or in each other by rounding: their contacts are those of the faces that
+// look at each other, and no depth is more than what would part them along a direction that is known to part them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "engine/collide/collide_pair.hpp"
+#include "engine/math/quat.hpp"
+#include "engine/model/compile_hulls.hpp"
+
+namespace axion::collide {
+namespace {
+
+using model::ShapeKind;
+using Vec = math::Vec3<double>;
+
+// A prism over a regular polygon of radius 0.1 m, 0.2 m tall along z; with four corners a cube's sides are its faces.
+struct Prism {
+  std::vector<Vec> vertices, normals;  // of its caps, then of its sides
+};
+
+Prism prism_of(int corners) {
+  Prism prism;
+  const double apothem = 0.1, radius = apothem / std::cos(M_PI / corners);
+  for (int i = 0; i < corners; ++i) {
+    const double angle = 2 * M_PI * i / corners, side = angle + M_PI / corners;
+    for (const double z : {-0.1, 0.1})
+      prism.vertices.push_back({radius * std::cos(angle), radius * std::sin(angle), z});
+    prism.normals.push_back({std::cos(side), std::sin(side), 0});
+  }
+  prism.normals.push_back({0, 0, 1});
+  return prism;
+}
+
+// As the narrow phase has it; its numbers are as `Real` rounds them.
+template <typename Real>
+struct Hulled {
+  std::vector<Real> numbers;
+  Shape<Real> shape;
+  Vec centre;
+
+  explicit Hulled(const Prism& prism) {
+    std::vector<model::MeshSpec> meshes(1);
+    meshes[0].name = "prism";
+    for (const Vec& p : prism.vertices) meshes[0].vertices.push_back({p.x, p.y, p.z});
+    const model::CompiledHulls hulls = model::compile_hulls(meshes).value();
+    const model::CompiledHull& hull = hulls.by_name.at("prism");
+    numbers.assign(hulls.vertices.begin(), hulls.vertices.end());
+    shape = {ShapeKind::kMesh, {Real(hull.depth), Real(hull.radius), 0}, {nullptr, hull.stride, hull.count}};
+    centre = hull.centroid;
+  }
+  Shape<Real> at() const {
+    Shape<Real> placed = shape;
+    placed.hull.x = numbers.data();
+    return placed;
+  }
+};
+
+template <typename Real>
+class FlushHulls : public testing::Test {};
+using Reals = testing::Types<double, float>;
+TYPED_TEST_SUITE(FlushHulls, Reals);
+
+// Two equal prisms side by side along one of their normals, `gap` apart, at places and in turns at which the rounding
+// of poses differs. No two of their points are further apart than 1 m, of which float32 rounds 6e-8: of the depth as of
+// the direction, over 0.1 m, there may be ten times that.
+TYPED_TEST(FlushHulls, have_the_contacts_of_the_faces_that_look_at_each_other) {
+  using Real = TypeParam;
+  const double rounding = sizeof(Real) == sizeof(float) ? 6e-7 : 1e-12;
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform(-0.5, 0.5);
+  int pairs = 0;
+  for (const int corners : {3, 4, 5, 6, 8}) {
+    const Prism prism = prism_of(corners);
+    const Hulled<Real> hulled(prism);
+    for (int k = 0; k < 240; ++k) {
+      const bool turned = k % 2 == 1;
+      math::Quat<double> q{1, 0, 0, 0};
+      if (turned) q = math::normalized(math::Quat<double>{normal(random), normal(random), normal(random), 1});
+      const Vec n = math::rotate(q, prism.normals[std::size_t(k) % prism.normals.size()]);
+      const Vec p{uniform(random), uniform(random), uniform(random)};
+      // Along a side of an odd polygon the other one is turned by half a turn.
+      const bool side = std::size_t(k) % prism.normals.size() != std::size_t(corners);
+      const math::Quat<double> half =
+          side && corners % 2 == 1 ? math::Quat<double>{0, 0, 0, 1} : math::Quat<double>{1, 0, 0, 0};
+      const double gap = k % 3 == 0 ? 0 : (k % 3 == 1 ? 1e-7 : -1e-7);
+      const auto pose = [&](const Vec& at, const math::Quat<double>& turn) {
+        const math::Quat<double> whole = q * turn;
+        return ShapePose<Real>{math::cast<Real>(at + math::rotate(whole, hulled.centre)),
+                               math::to_matrix(math::normalized(math::cast<Real>(whole)))};
+      };
+      ContactPoint<Real> points[kMaxPairContacts];
+      const int count = collide_pair(hulled.at(), pose(p + (0.2 + gap) * n, half), hulled.at(), pose(p, {1, 0, 0, 0}),
+                                     Real(0.01), points);
+      ++pairs;
+      ASSERT_GE(count, corners == 4 ? 4 : 2) << corners << " corners, pair " << k;
+      for (int i = 0; i < count; ++i) {
+        EXPECT_NEAR(double(points[i].gap), gap, rounding) << corners << " corners, pair " << k;
+        EXPECT_LT(math::norm(math::cast<double>(points[i].normal) - n), 1e-5) << corners << " corners, pair " << k;
+      }
+    }
+  }
+  EXPECT_EQ(pairs, 1200);
+}
+
+}  // namespace
+}  // namespace axion::collide
