@@ -61,6 +61,15 @@ AXION_HD_RARE Real least_of_search(const ConvexPair<Real>& pair, const Nearest<R
   return least;
 }
 
+// The nearest points of cores that are flush, once they are a little further apart: the face between them stays the
+// same one, and nothing is at its edge by rounding.
+template <typename Real>
+AXION_HD_RARE Nearest<Real> nearest_when_parted(ConvexPair<Real> pair) {
+  const Real length = math::norm(pair.p_AB);
+  if (length > tiny_length<Real>()) pair.p_AB += (pair.deep / length) * pair.p_AB;
+  return nearest_points(pair, extent(pair));
+}
+
 // Cores that overlap. Rays miss the way out where it is a face that the origin lies in but for rounding: no way is
 // longer than that along any direction that is known.
 template <typename Real>
@@ -69,7 +78,8 @@ AXION_HD inline Approach<Real> approach_from_within(const ConvexPair<Real>& pair
   if (portal.found) {
     math::Vec3<Real> n{};
     const Real spare = portal.depth - Real(0.02) * pair.deep;
-    const bool is_shorter = spare > Real(0) && least_of_search(pair, nearest, n) < spare;
+    const bool is_shorter = spare > Real(0) && (least_of_search(pair, nearest, n) < spare ||
+                                                least_of_search(pair, nearest_when_parted(pair), n) < spare);
     return is_shorter ? Approach<Real>{n, nearest_along(pair, n), true}
                       : Approach<Real>{-portal.out, portal_points(portal), true};
   }
@@ -111,13 +121,15 @@ AXION_HD inline Approach<Real> approach_of_cores(const ConvexPair<Real>& pair, R
   return approach;
 }
 
-// Of two directions the one along which the shapes are farther apart; between them where that is little.
+// Of two directions the one along which the shapes are farther apart; between them where that is little. Neither is the
+// difference of points that are nearly the same, so that what counts as little is the rounding of separations.
 template <typename Real>
 AXION_HD inline math::Vec3<Real> better_of(const ConvexPair<Real>& pair, const math::Vec3<Real>& n,
-                                           const math::Vec3<Real>& other, Real near) {
-  const Real gain = separation_along(pair, other) - separation_along(pair, n) - Real(0.1) * near;
+                                           const math::Vec3<Real>& other) {
+  const Real little = (Real(64) * std::numeric_limits<Real>::epsilon() + Real(1e-6)) * extent(pair);
+  const Real gain = separation_along(pair, other) - separation_along(pair, n) - Real(0.1) * little;
   if (!(gain > Real(0)) || !(math::dot(n, other) > Real(-0.1))) return n;
-  const Real share = gain < near ? gain / near : Real(1);
+  const Real share = gain < little ? gain / little : Real(1);
   return math::normalized(share * other + (Real(1) - share) * n);
 }
 
@@ -137,7 +149,7 @@ AXION_HD inline Approach<Real> approach_of_shrunk(ConvexPair<Real> pair, Real sk
   // own.
   if (separation < near && shrunk.length - skin > separation + Real(0.1) * near) {
     const Portal<Real> portal = way_out(pair);
-    if (portal.found) approach.n = better_of(pair, approach.n, -portal.out, near);
+    if (portal.found) approach.n = better_of(pair, approach.n, -portal.out);
     separation = separation_along(pair, approach.n);
   }
   if (!(separation > Real(0))) return approach;

@@ -1,7 +1,9 @@
 // Hulls that stand flush on equal ones, apart or in each other by rounding: their contacts are those of the faces that
-// look at each other, and no depth is more than what would part them along a direction that is known to part them.
+// look at each other, and no depth is more than what would part them along a direction that is known to part them. So
+// are those of cylinders.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -59,8 +61,8 @@ struct Hulled {
 };
 
 template <typename Real>
-class FlushHulls : public testing::Test {};
-using Reals = testing::Types<double, float>;
+class FlushHulls : public ::testing::Test {};
+using Reals = ::testing::Types<double, float>;
 TYPED_TEST_SUITE(FlushHulls, Reals);
 
 // Two equal prisms side by side along one of their normals, `gap` apart, at places and in turns at which the rounding
@@ -104,6 +106,30 @@ TYPED_TEST(FlushHulls, have_the_contacts_of_the_faces_that_look_at_each_other) {
     }
   }
   EXPECT_EQ(pairs, 1200);
+}
+
+// A cylinder that stands on a box, half beyond its edge, apart from it or in it by micrometres: its rim is not in the
+// edge. What separates them along any direction is a lower bound of the gap; float32 rounds places of 0.4 m by 3e-8 m.
+TYPED_TEST(FlushHulls, and_rims_over_an_edge_are_as_deep_as_their_face) {
+  using Real = TypeParam;
+  const Shape<Real> cylinder{ShapeKind::kCylinder, {Real(0.1), Real(0.1), 0}};
+  const Shape<Real> box{ShapeKind::kBox, {Real(0.25), 1, Real(0.1)}};
+  for (const double height : {1e-5, 1e-6, 1e-8, 0.0, -1e-7, -3e-6}) {
+    for (const double y : {0.013, 0.4, 0.95}) {
+      for (int k = 0; k < 65; ++k) {
+        const double beyond = k < 40 ? -5e-4 + k * 4e-5 : (k - 40) * 1e-3;  // of the edge, m
+        ContactPoint<Real> points[kMaxPairContacts];
+        const int count =
+            collide_pair(cylinder, {math::cast<Real>(Vec{beyond, y, 0.1 + height}), math::Mat3<Real>::identity()}, box,
+                         {math::cast<Real>(Vec{0.35, 0, -0.1}), math::Mat3<Real>::identity()}, Real(0.02), points);
+        ASSERT_GT(count, 0) << height << " " << y << " " << beyond;
+        const double gap = beyond > 0 ? height : std::hypot(beyond, std::max(height, 0.0));
+        for (int i = 0; i < count; ++i) {
+          EXPECT_GT(double(points[i].gap), gap - 2e-6) << height << " " << y << " " << beyond;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
