@@ -4,7 +4,8 @@
 // world ends at p only if no other of its shapes goes on from there along n. Where one does, p is hidden: the front of
 // a box that slides over a tile meets the side of the next tile, which the tile beneath it covers, and a wheel that
 // tile's upper edge, beyond which the tile beneath it goes on. A pair whose contacts are all hidden has none: the shape
-// that hides them is met first. A lip is met all the same: some of its side is beside nothing.
+// that hides them is met first. A lip is met all the same: some of its side is beside nothing. What stands on a surface
+// is not hidden by it: a foot in the corner of a floor and a wall touches both.
 //
 // Each of two shapes may hide the other in a shallow valley between them: the nearer one stays. What is hidden in the
 // poses of a step's start may be met in those of its way, which the review of the result looks at
@@ -23,6 +24,8 @@ namespace axion::collide {
 inline constexpr double kSlop = 1e-4;
 inline constexpr double kSlopShare = 0.01;  // of the lesser bounding radius: slop of small shapes
 inline constexpr double kLevel = 0.003;     // sine of the angle to a surface that goes on, above which it is in front
+inline constexpr double kStands =
+    4;  // slops: what reaches as far out of a surface stands on it, and is not hidden by it
 
 template <typename Real>
 AXION_HD inline Real slop_of(const model::ShapeData<Real>& a, const model::ShapeData<Real>& b) {
@@ -67,6 +70,16 @@ AXION_HD inline void list_world_pairs(const Team& team, const model::ModelView<R
   });
 }
 
+// Whether a point is in the world's shape, or within `slop` of it.
+template <typename Real>
+AXION_HD_RARE bool is_near(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int shape,
+                           const math::Vec3<Real>& p, Real slop) {
+  ContactPoint<Real> points[kMaxPairContacts];
+  const Shape<Real> point{model::ShapeKind::kSphere, {0, 0, 0}};
+  return collide_pair(point, {p, math::Mat3<Real>::identity()}, shape_of(m, m.shapes[shape]), start_pose(w, shape),
+                      slop, points) > 0;
+}
+
 // Whether the world's shape goes on from a point along n: holds it, or is within `slop` of it, and reaches further.
 template <typename Real>
 AXION_HD_RARE bool goes_on(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int shape,
@@ -81,9 +94,7 @@ AXION_HD_RARE bool goes_on(const model::ModelView<Real>& m, const model::WorldVi
   const math::Vec3<Real> further = core_support(solid, d, radius, Real(0)) + radius * d - q;
   const Real along = math::dot(d, further);
   if (!(along > slop) || !(along > Real(kLevel) * math::norm(further))) return false;
-  ContactPoint<Real> points[kMaxPairContacts];
-  const Shape<Real> point{model::ShapeKind::kSphere, {0, 0, 0}};
-  return collide_pair(point, {p, math::Mat3<Real>::identity()}, solid, X_WS, slop, points) > 0;
+  return is_near(m, w, shape, p, slop);
 }
 
 // How far a point of contact is off the surface of the world's shape that it belongs to: where a direction is between
@@ -107,10 +118,19 @@ struct PairContacts {
 };
 
 template <typename Real>
-AXION_HD inline Real least_gap(const ContactPoint<Real>* points, int count) {
-  Real least = std::numeric_limits<Real>::max();
-  for (int i = 0; i < count; ++i) least = points[i].gap < least ? points[i].gap : least;
+AXION_HD inline int nearest_of(const ContactPoint<Real>* points, int count) {
+  int least = 0;
+  for (int i = 1; i < count; ++i) least = points[i].gap < points[least].gap ? i : least;
   return least;
+}
+
+// Whether the world's shape stands on the surface that a contact is on, where point p of it is, as a wall on a floor.
+template <typename Real>
+AXION_HD_RARE bool stands_on(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int shape,
+                             const math::Vec3<Real>& p, const ContactPoint<Real>& surface, Real slop) {
+  const Real below = math::dot(surface.normal, surface.p_WB - p);
+  const Real out = (below > Real(0) ? below : Real(0)) + Real(kStands) * slop;
+  return is_near(m, w, shape, p + out * surface.normal, slop);
 }
 
 // Whether active pair `other` hides contact i of active pair k, of the same shape a; then its own least gap.
@@ -126,8 +146,10 @@ AXION_HD_RARE bool is_hidden_by(const model::ModelView<Real>& m, const model::Wo
   const int count = collide_pair(shape_of(m, m.shapes[pair.shape_a]), own.X_WA, shape_of(m, m.shapes[hiding]),
                                  start_pose(w, hiding), margin, points);
   if (count == 0) return false;
-  gap = least_gap(points, count);
-  const Real own_gap = least_gap(own.points, own.count);
+  const int nearest = nearest_of(points, count);
+  if (stands_on(m, w, pair.shape_b, own.points[i].p_WB, points[nearest], slop)) return false;
+  gap = points[nearest].gap;
+  const Real own_gap = own.points[nearest_of(own.points, own.count)].gap;
   if (gap < own_gap || (gap <= own_gap && hiding < pair.shape_b)) return true;
   for (int k = 0; k < count; ++k) {
     if (!goes_on(m, w, pair.shape_b, points[k].p_WB, points[k].normal, slop)) return true;

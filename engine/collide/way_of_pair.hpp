@@ -76,8 +76,7 @@ AXION_HD_RARE Meeting<Real> meet_on_way(const model::ModelView<Real>& m, const m
         collide_pair(a, pose_on_way(m, w, pair.shape_a, way_a, share), b, pose_on_way(m, w, pair.shape_b, way_b, share),
                      (Real(1) - share) * reach + slop, points);
     if (count == 0) return meeting;
-    int least = 0;
-    for (int i = 1; i < count; ++i) least = points[i].gap < points[least].gap ? i : least;
+    const int least = nearest_of(points, count);
     meeting.normal = points[least].normal;
     meeting.met = points[least].gap < -allowed;
     if (meeting.met || share >= Real(1)) return meeting;

@@ -35,9 +35,10 @@ model::MeshSpec box_mesh(const std::string& name, double x, double y, double z) 
 
 struct Road {
   bool meshes = false;
-  double drop = 0;   // m, of each tile below the one before
-  double crack = 0;  // m, between two of them
-  double lip = 0;    // m, of the third tile above the others
+  bool mixed = false;  // every other one is a mesh
+  double drop = 0;     // m, of each tile below the one before
+  double crack = 0;    // m, between two of them
+  double lip = 0;      // m, of the third tile above the others
 };
 
 model::SceneSpec road_scene(const Road& road, Mover mover) {
@@ -47,7 +48,7 @@ model::SceneSpec road_scene(const Road& road, Mover mover) {
   for (int i = 0; i < kTiles; ++i) {
     model::ShapeSpec tile =
         testing::box_shape("tile" + std::to_string(i), model::kWorldBody, {kTile / 2, 1, 0.1}, friction);
-    if (road.meshes) tile.kind = ShapeKind::kMesh, tile.mesh = "tile";
+    if (road.meshes || (road.mixed && i % 2 == 1)) tile.kind = ShapeKind::kMesh, tile.mesh = "tile";
     tile.X_BS.position = {i * (kTile + road.crack), 0, -0.1 - i * road.drop + (i == 2 ? road.lip : 0)};
     scene.shapes.push_back(tile);
   }
@@ -125,6 +126,59 @@ TYPED_TEST(Seams, of_level_meshes_stop_nothing) {
   expect_as_one_surface<TypeParam>({.meshes = true}, 5, 0.02);
 }
 
+TYPED_TEST(Seams, of_boxes_beside_meshes_stop_nothing) { expect_as_one_surface<TypeParam>({.mixed = true}, 2, 0.01); }
+
+// Squares in rows, in bond or not, which a box crosses at an angle: over joints along both ways, and corners of three
+// and four.
+TYPED_TEST(Seams, between_rows_of_squares_stop_no_box) {
+  constexpr double kSquare = 0.25;
+  for (const bool in_bond : {false, true}) {
+    for (const double h : {0.002, 0.02}) {
+      model::SceneSpec scene = road_scene({}, Mover::kBox);
+      scene.shapes.erase(scene.shapes.begin(), scene.shapes.end() - 1);
+      for (int i = -2; i < 8; ++i) {
+        for (int j = -2; j < 6; ++j) {
+          const std::string name = "square" + std::to_string(i) + "_" + std::to_string(j);
+          scene.shapes.push_back(testing::box_shape(name, model::kWorldBody, {kSquare / 2, kSquare / 2, 0.05}, 0));
+          scene.shapes.back().X_BS.position = {(i + (in_bond && j % 2 != 0 ? 0.5 : 0)) * kSquare, j * kSquare, -0.05};
+        }
+      }
+      testing::SingleWorld<TypeParam> world(scene, model::make_options(model::Preset::kDefault), h);
+      auto& v = world.world().v[0];
+      v = {1, TypeParam(0.6), 0};
+      for (int k = 0; k < static_cast<int>(1.4 / h); ++k) {
+        world.step();
+        ASSERT_NEAR(double(v.x), 1, 0.01) << h << (in_bond ? ", in bond" : "") << ", step " << k;
+        ASSERT_NEAR(double(v.y), 0.6, 0.006) << h << (in_bond ? ", in bond" : "") << ", step " << k;
+      }
+    }
+  }
+}
+
+// A wall of tiles on a floor of tiles, neither with friction; a force along y presses the box against the wall.
+TYPED_TEST(Seams, of_a_wall_stop_no_box_that_is_pressed_against_it) {
+  for (const bool meshes : {false, true}) {
+    for (const double h : {0.002, 0.02}) {
+      model::SceneSpec scene = road_scene({.meshes = meshes}, Mover::kBox);
+      const double r = radius_of(Mover::kBox);
+      scene.gravity = {0, -3, -9.81};
+      scene.bodies[0].X_WB.position = {0, 0, r};
+      for (int i = 0; i < 2 * kTiles; ++i) {
+        scene.shapes.push_back(
+            testing::box_shape("wall" + std::to_string(i), model::kWorldBody, {0.125, 0.05, 0.3}, 0));
+        scene.shapes.back().X_BS.position = {i * 0.25, -r - 0.05, 0.3};
+      }
+      testing::SingleWorld<TypeParam> world(scene, model::make_options(model::Preset::kDefault), h);
+      auto& v = world.world().v[0];
+      v = {2, 0, 0};
+      for (int k = 0; k < static_cast<int>(1.9 / h); ++k) {
+        world.step();
+        ASSERT_NEAR(double(v.x), 2, 0.02) << h << (meshes ? ", meshes" : "") << ", step " << k;
+      }
+    }
+  }
+}
+
 TYPED_TEST(Seams, with_a_drop_of_micrometres_stop_nothing) {
   expect_as_one_surface<TypeParam>({.drop = 1e-5}, 1, 0.005);
   expect_as_one_surface<TypeParam>({.meshes = true, .drop = 3e-6}, 4, 0.02);
@@ -188,6 +242,37 @@ TYPED_TEST(Seams, under_a_wall_leave_it_a_wall) {
         furthest = std::max(furthest, double(world.world().x[0].x));
       }
       EXPECT_LT(furthest, 1.15 - r + 1e-4) << name_of(mover, 2, h, false);
+    }
+  }
+}
+
+// Stairs of 0.2 m and a threshold of 10 mm, soft ones too: what slides into them stays before them.
+TYPED_TEST(Seams, under_stairs_and_thresholds_leave_them_in_the_way) {
+  for (const Mover mover : {Mover::kBox, Mover::kMesh, Mover::kPuck}) {
+    for (const bool soft : {false, true}) {
+      for (const double h : {0.002, 0.02}) {
+        for (const double height : {0.01, 0.2}) {
+          model::SceneSpec scene = road_scene({}, mover);
+          for (int i = 0; i < 3; ++i) {
+            const double half = height / 2 * (i + 1);
+            scene.shapes.push_back(
+                testing::box_shape("stair" + std::to_string(i), model::kWorldBody, {0.15, 1, half}, 0));
+            scene.shapes.back().X_BS.position = {1.15 + 0.3 * i, 0, half};
+          }
+          model::SolverOptions options = model::make_options(model::Preset::kDefault);
+          if (soft) options.contact_softness = model::ContactSoftness::kMjcf;
+          testing::SingleWorld<TypeParam> world(scene, options, h);
+          world.world().v[0] = {1, 0, 0};
+          double furthest = 0;
+          for (int k = 0; k < static_cast<int>(1.6 / h); ++k) {
+            world.step();
+            furthest = std::max(furthest, double(world.world().x[0].x));
+          }
+          // Soft contacts of the file's time constant of 20 ms give way by v t / e, 7 mm.
+          EXPECT_LT(furthest, 1 - radius_of(mover) + (soft ? 8e-3 : 1e-4))
+              << name_of(mover, 1, h, soft) << " " << height;
+        }
+      }
     }
   }
 }
