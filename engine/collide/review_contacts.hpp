@@ -151,15 +151,16 @@ AXION_HD_RARE void find_on_way(const model::ModelView<Real>& m, const model::Wor
                                Real allowed, bool is_listed) {
   const bool is_convex = has_sides(m.shapes[pair.shape_b]);
   const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
-  Real share = 1;
+  Real share = 1, margin = 0;
   if (is_convex) {
     const Meeting<Real> meeting =
         meet_on_way(m, w, pair, way_of_result(w, a.body, s.dt), way_of_result(w, b.body, s.dt), allowed);
     if (!meeting.met) return;
     share = meeting.share;
+    margin = slop_of(m, pair) + (meeting.gap > Real(0) ? meeting.gap : Real(0));
   }
   ContactPoint<Real> points[kMaxPairContacts];
-  const int found = collide_on_way(m, w, pair, share, is_convex ? slop_of(m, pair) : Real(0), s.dt, points);
+  const int found = collide_on_way(m, w, pair, share, margin, s.dt, points);
   if (found == 0 || (!is_convex && !(depth_of(points, found) > allowed))) return;
   const ShapePose<Real> X_WA = pose_on_way(m, w, pair.shape_a, way_of_result(w, a.body, s.dt), share);
   Real depth = 0;
@@ -195,9 +196,6 @@ AXION_HD_RARE void find_turned(const model::ModelView<Real>& m, const model::Wor
   const Real travel =
       math::norm(way_a.d - way_b.d) + turned_reach(m, w, pair.shape_a, way_a) + turned_reach(m, w, pair.shape_b, way_b);
   if (travel < through) return;
-  for (int i = first; i < search.count && w.contacts[i].pair == index; ++i) {  // what is broken has not converged
-    if (model::gap_after(w.contacts[i], w.v_plus, w.omega_plus, s.dt) < -slop_of(m, pair)) return;
-  }
   ContactPoint<Real> points[kMaxPairContacts];
   const Real depth = depth_of(points, collide_on_way(m, w, pair, Real(0), Real(0), s.dt, points));
   find_on_way(m, w, s, pair, k, depth + through, true);

@@ -12,7 +12,7 @@
 
 namespace axion::collide {
 
-inline constexpr int kWayRounds = 32;
+inline constexpr int kWayRounds = 64;
 
 // A body's motion within the step; the world's and its bodies' start are those of the step.
 template <typename Real>
@@ -58,6 +58,7 @@ struct Meeting {
   bool met;                 // the shapes overlap by more than was allowed
   Real share;               // of the step, at which they do, or up to which they were looked at
   math::Vec3<Real> normal;  // of the last contact that was looked at: from b to a
+  Real gap;                 // and its gap, m; it is open where rounds end before the step does
 };
 
 template <typename Real>
@@ -68,7 +69,7 @@ AXION_HD_RARE Meeting<Real> meet_on_way(const model::ModelView<Real>& m, const m
   const math::Vec3<Real> d = way_a.d - way_b.d;
   const Real turning = turned_reach(m, w, pair.shape_a, way_a) + turned_reach(m, w, pair.shape_b, way_b);
   const Real slop = slop_of(m, pair), reach = math::norm(d) + turning;
-  Meeting<Real> meeting{false, Real(0), {}};
+  Meeting<Real> meeting{false, Real(0), {}, Real(0)};
   ContactPoint<Real> points[kMaxPairContacts];
   for (int round = 0; round < kWayRounds; ++round) {
     const Real share = meeting.share;
@@ -77,7 +78,7 @@ AXION_HD_RARE Meeting<Real> meet_on_way(const model::ModelView<Real>& m, const m
                      (Real(1) - share) * reach + slop, points);
     if (count == 0) return meeting;
     const int least = nearest_of(points, count);
-    meeting.normal = points[least].normal;
+    meeting.normal = points[least].normal, meeting.gap = points[least].gap;
     meeting.met = points[least].gap < -allowed;
     if (meeting.met || share >= Real(1)) return meeting;
     const Real closing = turning - math::dot(meeting.normal, d);
