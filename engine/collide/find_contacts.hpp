@@ -93,7 +93,7 @@ AXION_HD inline int find_near_pairs(const Team& team, const model::ModelView<Rea
   return active;
 }
 
-// Of the contacts that a pair has ahead of touching, those stay candidates whose planes mislead: the last velocities
+// Of the contacts that a pair has before it overlaps, those stay candidates whose planes mislead: the last velocities
 // lead the shapes past each other.
 template <typename Real>
 AXION_HD_RARE void leave_passing(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
@@ -116,6 +116,7 @@ AXION_HD inline void make_candidates(const model::ModelView<Real>& m, const mode
                                      const model::StepSettings<Real>& s, const model::PairData<Real>& pair, int index,
                                      int start, const ContactPoint<Real>* points, int found) {
   const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
+  const Real slop = slop_of(a, b);  // by which shapes that touch may overlap, as two edges that meet by rounding
   bool ahead = has_sides(b), comes_through = false;
   for (int i = 0; i < pair.contact_max; ++i) {
     w.collide.candidate_use[start + i] = kNoCandidate;
@@ -125,7 +126,7 @@ AXION_HD inline void make_candidates(const model::ModelView<Real>& m, const mode
     const Real fall = c.body_b < 0 ? s.dt * s.dt * math::dot(c.normal, m.gravity) : Real(0);
     const Real after = model::gap_after(c, w.v, w.omega, s.dt);
     const bool closes = c.gap <= Real(0) || after + fall < s.contact_margin;
-    ahead = ahead && c.gap > Real(0), comes_through = comes_through || after < Real(0);
+    ahead = ahead && c.gap > -slop, comes_through = comes_through || after < (c.gap > Real(0) ? Real(0) : -slop);
     w.collide.candidate_use[start + i] = closes ? kChosen : kCandidate;
   }
   if (ahead && comes_through) leave_passing(m, w, s, pair, start, found);

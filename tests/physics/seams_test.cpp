@@ -268,9 +268,10 @@ TYPED_TEST(Seams, under_stairs_and_thresholds_leave_them_in_the_way) {
             world.step();
             furthest = std::max(furthest, double(world.world().x[0].x));
           }
-          // Soft contacts of the file's time constant of 20 ms give way by v t / e, 7 mm.
-          EXPECT_LT(furthest, 1 - radius_of(mover) + (soft ? 8e-3 : 1e-4))
-              << name_of(mover, 1, h, soft) << " " << height;
+          // What is caught at its lower edge turns about it: of its energy 3/8 lift it by 19 mm, until its centre is
+          // 79 mm before the edge. Soft contacts, of a time constant of 20 ms, give way by v t / e, 7 mm.
+          const double before = height < radius_of(mover) ? 0.078 : radius_of(mover);
+          EXPECT_LT(furthest, 1 - before + (soft ? 8e-3 : 1e-4)) << name_of(mover, 1, h, soft) << " " << height;
         }
       }
     }
