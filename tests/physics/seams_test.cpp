@@ -161,25 +161,33 @@ TYPED_TEST(Seams, between_rows_of_squares_stop_no_box) {
   }
 }
 
-// A wall of tiles on a floor of tiles, neither with friction; a force along y presses the box against the wall.
-TYPED_TEST(Seams, of_a_wall_stop_no_box_that_is_pressed_against_it) {
-  for (const bool meshes : {false, true}) {
-    for (const double h : {0.002, 0.02}) {
-      model::SceneSpec scene = road_scene({.meshes = meshes}, Mover::kBox);
-      const double r = radius_of(Mover::kBox);
-      scene.gravity = {0, -3, -9.81};
-      scene.bodies[0].X_WB.position = {0, 0, r};
-      for (int i = 0; i < 2 * kTiles; ++i) {
-        scene.shapes.push_back(
-            testing::box_shape("wall" + std::to_string(i), model::kWorldBody, {0.125, 0.05, 0.3}, 0));
-        scene.shapes.back().X_BS.position = {i * 0.25, -r - 0.05, 0.3};
-      }
-      testing::SingleWorld<TypeParam> world(scene, model::make_options(model::Preset::kDefault), h);
-      auto& v = world.world().v[0];
-      v = {2, 0, 0};
-      for (int k = 0; k < static_cast<int>(1.9 / h); ++k) {
-        world.step();
-        ASSERT_NEAR(double(v.x), 2, 0.02) << h << (meshes ? ", meshes" : "") << ", step " << k;
+// A wall of tiles on a floor of tiles, neither with friction; a force along y presses the box against the wall. A second
+// wall makes it a slot as wide as the box, whose lower corners are at the feet of both.
+TYPED_TEST(Seams, of_walls_stop_no_box_that_is_pressed_against_them) {
+  const double r = radius_of(Mover::kBox);
+  for (const bool slot : {false, true}) {
+    for (const bool meshes : {false, true}) {
+      for (const double h : {0.002, 0.02}) {
+        model::SceneSpec scene = road_scene({.meshes = meshes}, Mover::kBox);
+        scene.gravity = {0, -3, -9.81};
+        scene.bodies[0].X_WB.position = {0, 0, r};
+        for (int i = 0; i < 2 * kTiles; ++i) {
+          for (const int side : {-1, 1}) {
+            if (side > 0 && !slot) continue;
+            const std::string name = "wall" + std::to_string(side * (i + 1));
+            scene.shapes.push_back(testing::box_shape(name, model::kWorldBody, {0.125, 0.05, 0.3}, 0));
+            scene.shapes.back().X_BS.position = {i * 0.25, side * (r + 0.05), 0.3};
+          }
+        }
+        testing::SingleWorld<TypeParam> world(scene, model::make_options(model::Preset::kDefault), h);
+        const auto& w = world.world();
+        world.world().v[0] = {2, 0, 0};
+        for (int k = 0; k < static_cast<int>(1.9 / h); ++k) {
+          world.step();
+          ASSERT_NEAR(double(w.v[0].x), 2, 0.02) << h << (meshes ? ", meshes" : "") << ", step " << k;
+          ASSERT_GT(double(w.x[0].z), r - 1e-4) << h << (meshes ? ", meshes" : "") << ", step " << k;
+          ASSERT_TRUE(world.converged()) << h << (meshes ? ", meshes" : "") << ", step " << k;
+        }
       }
     }
   }
