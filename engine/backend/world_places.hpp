@@ -116,7 +116,8 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.step.start_x, 0), f(w.step.start_q, 0), f(w.step.start_v, 0), f(w.step.start_omega, 0);
   f(w.step.acceleration, 0), f(w.step.turning, 0), f(w.lock_law, 0), f(w.step.mocap_joints, 0),
       f(w.step.mocap_shapes, 0);
-  f(w.step.mocap_sensors, 0), f(w.step.mocap_sensor_parts, 0);
+  f(w.step.mocap_sensors, 0), f(w.step.mocap_sensor_parts, 0), f(w.collide.world_pair_first, 0);
+  f(w.collide.world_pair_next, 0), f(w.collide.hidden_depth, 0);
 }
 
 }  // namespace axion::backend

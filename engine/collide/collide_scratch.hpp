@@ -47,6 +47,10 @@ struct CollideScratch {
   model::Contact<Real>* candidate;  // [candidate_capacity] contacts before compaction
   int* candidate_use;               // [candidate_capacity] nothing, a candidate, or chosen (find_contacts.hpp)
   int* candidate_kept;              // [candidate_capacity] slots in use, in order
+  // shapes of the world that may hide each other (one_surface.hpp); nothing where there are none
+  int* world_pair_first;  // [nshape] the first active pair of each shape with the world, or -1,
+  int* world_pair_next;   // [active_pair_capacity] and the next one
+  Real* hidden_depth;     // [active_pair_capacity] m: of a hidden pair, how deep those are that hide it
   // box that a shape stays in within the step (shape_grid.hpp); ngrid shapes, or none
   math::Vec3<Real>* shape_low;   // [ngrid]
   math::Vec3<Real>* shape_high;  // [ngrid]
@@ -76,6 +80,10 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, CollideScra
   f(kScratch, "candidate", w.candidate, nt);
   f(kScratch, "candidate_use", w.candidate_use, nt);
   f(kScratch, "candidate_kept", w.candidate_kept, nt);
+  const bool hides = m.standing_count > 0;
+  f(kScratch, "world_pair_first", w.world_pair_first, hides ? ns : 0);
+  f(kScratch, "world_pair_next", w.world_pair_next, hides ? np : 0);
+  f(kScratch, "hidden_depth", w.hidden_depth, hides ? np : 0);
   f(kScratch, "shape_low", w.shape_low, grid);
   f(kScratch, "shape_high", w.shape_high, grid);
   f(kScratch, "shape_side", w.shape_side, grid);

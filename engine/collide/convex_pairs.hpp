@@ -31,11 +31,58 @@ AXION_HD inline Approach<Real> approach_of(const Nearest<Real>& nearest) {
   return {(Real(1) / nearest.length) * nearest.v, weighted(nearest.simplex), true};
 }
 
-// Cores that overlap.
+// Greatest separation of the cores along n is at most this.
+template <typename Real>
+AXION_HD inline Real core_separation(const ConvexPair<Real>& pair, const math::Vec3<Real>& n) {
+  return math::dot(n, nearest_along(pair, n).w());
+}
+
+// Of the directions that the search for nearest points ended with, that along which the cores overlap least: the best
+// that it looked at, and the normals of its last simplex, whose height says nothing of a direction where cores are
+// flush. Returns how deep they are along it.
+template <typename Real>
+AXION_HD_RARE Real least_of_search(const ConvexPair<Real>& pair, const Nearest<Real>& nearest, math::Vec3<Real>& n) {
+  Real least = std::numeric_limits<Real>::max();
+  const auto look = [&](const math::Vec3<Real>& v) {
+    const Real length = math::norm(v);
+    if (!(length > tiny_length<Real>())) return;
+    const math::Vec3<Real> unit = (Real(1) / length) * v;
+    const Real depth = -core_separation(pair, unit);
+    if (depth < least) least = depth, n = unit;
+  };
+  look(nearest.v);
+  const Simplex<Real>& simplex = nearest.simplex;
+  for (int left_out = 0; left_out < (simplex.count == 4 ? 4 : 1) && simplex.count >= 3; ++left_out) {
+    math::Vec3<Real> w[3];
+    for (int i = 0; i < 3; ++i) w[i] = simplex.point[simplex.count == 4 && i >= left_out ? i + 1 : i].w();
+    const math::Vec3<Real> normal = math::cross(w[1] - w[0], w[2] - w[0]);
+    look(normal), look(-normal);
+  }
+  return least;
+}
+
+// The nearest points of cores that are flush, once they are a little further apart: the face between them stays the
+// same one, and nothing is at its edge by rounding.
+template <typename Real>
+AXION_HD_RARE Nearest<Real> nearest_when_parted(ConvexPair<Real> pair) {
+  const Real length = math::norm(pair.p_AB);
+  if (length > tiny_length<Real>()) pair.p_AB += (pair.deep / length) * pair.p_AB;
+  return nearest_points(pair, extent(pair));
+}
+
+// Cores that overlap. Rays miss the way out where it is a face that the origin lies in but for rounding: no way is
+// longer than that along any direction that is known.
 template <typename Real>
 AXION_HD inline Approach<Real> approach_from_within(const ConvexPair<Real>& pair, const Nearest<Real>& nearest) {
   const Portal<Real> portal = way_out(pair);
-  if (portal.found) return {-portal.out, portal_points(portal), true};
+  if (portal.found) {
+    math::Vec3<Real> n{};
+    const Real spare = portal.depth - Real(0.02) * pair.deep;
+    const bool is_shorter = spare > Real(0) && (least_of_search(pair, nearest, n) < spare ||
+                                                least_of_search(pair, nearest_when_parted(pair), n) < spare);
+    return is_shorter ? Approach<Real>{n, nearest_along(pair, n), true}
+                      : Approach<Real>{-portal.out, portal_points(portal), true};
+  }
   // Flat cores, which have no inside: square to all that is known of them.
   const Difference<Real> points = weighted(nearest.simplex);
   const math::Vec3<Real> p = -pair.p_AB;
@@ -55,7 +102,7 @@ AXION_HD inline Approach<Real> approach_from_within(const ConvexPair<Real>& pair
 // Greatest separation along n of the whole shapes is at most this.
 template <typename Real>
 AXION_HD inline Real separation_along(const ConvexPair<Real>& pair, const math::Vec3<Real>& n) {
-  return math::dot(n, nearest_along(pair, n).w()) - pair.radius_a - pair.radius_b;
+  return core_separation(pair, n) - pair.radius_a - pair.radius_b;
 }
 
 // Shapes whose cores are whole, or thickened by balls.
@@ -74,13 +121,15 @@ AXION_HD inline Approach<Real> approach_of_cores(const ConvexPair<Real>& pair, R
   return approach;
 }
 
-// Of two directions the one along which the shapes are farther apart; between them where that is little.
+// Of two directions the one along which the shapes are farther apart; between them where that is little. Neither is the
+// difference of points that are nearly the same, so that what counts as little is the rounding of separations.
 template <typename Real>
 AXION_HD inline math::Vec3<Real> better_of(const ConvexPair<Real>& pair, const math::Vec3<Real>& n,
-                                           const math::Vec3<Real>& other, Real near) {
-  const Real gain = separation_along(pair, other) - separation_along(pair, n) - Real(0.1) * near;
+                                           const math::Vec3<Real>& other) {
+  const Real little = (Real(64) * std::numeric_limits<Real>::epsilon() + Real(1e-6)) * extent(pair);
+  const Real gain = separation_along(pair, other) - separation_along(pair, n) - Real(0.1) * little;
   if (!(gain > Real(0)) || !(math::dot(n, other) > Real(-0.1))) return n;
-  const Real share = gain < near ? gain / near : Real(1);
+  const Real share = gain < little ? gain / little : Real(1);
   return math::normalized(share * other + (Real(1) - share) * n);
 }
 
@@ -100,7 +149,7 @@ AXION_HD inline Approach<Real> approach_of_shrunk(ConvexPair<Real> pair, Real sk
   // own.
   if (separation < near && shrunk.length - skin > separation + Real(0.1) * near) {
     const Portal<Real> portal = way_out(pair);
-    if (portal.found) approach.n = better_of(pair, approach.n, -portal.out, near);
+    if (portal.found) approach.n = better_of(pair, approach.n, -portal.out);
     separation = separation_along(pair, approach.n);
   }
   if (!(separation > Real(0))) return approach;

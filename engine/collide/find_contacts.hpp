@@ -10,7 +10,7 @@
 #pragma once
 
 #include "engine/collide/broad_phase.hpp"
-#include "engine/collide/collide_pair.hpp"
+#include "engine/collide/way_of_pair.hpp"
 #include "engine/model/contact_gap.hpp"
 #include "engine/team/team.hpp"
 
@@ -32,8 +32,9 @@ AXION_HD_CALL void make_contact(const model::ModelView<Real>& m, const model::Wo
   c.r_b = b.body >= 0 ? p - w.x[b.body] : math::Vec3<Real>{};
 }
 
-// What candidate_use says of a slot.
-inline constexpr int kNoCandidate = 0, kCandidate = 1, kChosen = 2;
+// What candidate_use says of a slot: nothing, a candidate, a contact of the step; a contact in the result's poses; one
+// whose plane the result comes through while the shapes stay apart; and one that another shape of the world hides.
+inline constexpr int kNoCandidate = 0, kCandidate = 1, kChosen = 2, kTurned = 3, kPassed = 4, kHidden = 5;
 
 // Leaves the deepest `capacity` of candidate_kept there; rare, so one member of the team does it.
 template <typename Real>
@@ -92,9 +93,43 @@ AXION_HD inline int find_near_pairs(const Team& team, const model::ModelView<Rea
   return active;
 }
 
+// Of the contacts that a pair has before it overlaps, those stay candidates whose planes mislead: the last velocities
+// lead the shapes past each other.
 template <typename Real>
-AXION_HD_SMALL inline Shape<Real> shape_of(const model::ModelView<Real>& m, const model::ShapeData<Real>& shape) {
-  return {shape.kind, shape.size, {m.hull_vertices + shape.hull_start, shape.hull_stride, shape.hull_count}};
+AXION_HD_RARE void leave_passing(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::StepSettings<Real>& s, const model::PairData<Real>& pair, int start,
+                                 int found) {
+  const Meeting<Real> meeting = meet_on_way(m, w, pair, way_at(m.shapes[pair.shape_a].body, w.v, w.omega, s.dt),
+                                            way_at(m.shapes[pair.shape_b].body, w.v, w.omega, s.dt), slop_of(m, pair));
+  for (int slot = start; slot < start + found; ++slot) {
+    const model::Contact<Real>& c = w.collide.candidate[slot];
+    const Real after = model::gap_after(c, w.v, w.omega, s.dt);
+    if (after < Real(0) && misleads(meeting, c.normal, after, slop_of(m, pair))) {
+      w.collide.candidate_use[slot] = kCandidate;
+    }
+  }
+}
+
+// Candidates of the pair, from `start` on, out of the points that were found; which of them the last velocities close.
+template <typename Real>
+AXION_HD inline void make_candidates(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                     const model::StepSettings<Real>& s, const model::PairData<Real>& pair, int index,
+                                     int start, const ContactPoint<Real>* points, int found) {
+  const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
+  const Real slop = slop_of(a, b);  // by which shapes that touch may overlap, as two edges that meet by rounding
+  bool ahead = has_sides(b), comes_through = false;
+  for (int i = 0; i < pair.contact_max; ++i) {
+    w.collide.candidate_use[start + i] = kNoCandidate;
+    if (i >= found) continue;
+    model::Contact<Real>& c = w.collide.candidate[start + i];
+    make_contact(m, w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
+    const Real fall = c.body_b < 0 ? s.dt * s.dt * math::dot(c.normal, m.gravity) : Real(0);
+    const Real after = model::gap_after(c, w.v, w.omega, s.dt);
+    const bool closes = c.gap <= Real(0) || after + fall < s.contact_margin;
+    ahead = ahead && c.gap > -slop, comes_through = comes_through || after < (c.gap > Real(0) ? Real(0) : -slop);
+    w.collide.candidate_use[start + i] = closes ? kChosen : kCandidate;
+  }
+  if (ahead && comes_through) leave_passing(m, w, s, pair, start, found);
 }
 
 // All candidates: candidate_use is kCandidate, or kChosen for the contacts that the last velocities close.
@@ -105,28 +140,24 @@ AXION_HD_CALL ContactSearch find_candidates(const Team& team, const model::Model
   ContactSearch search{0, 0, false};
   const int active = find_near_pairs(team, m, w, s, foresight, search);
   search.pairs = active;
+  list_world_pairs(team, m, w, active);
   team.for_each(active, [&](int k) {
     const int index = static_cast<int>(w.collide.pair_active[k]);
     const model::PairData<Real> pair = model::pair_data(m, index);
-    const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
     ContactPoint<Real> points[kMaxPairContacts];
     const int start = w.collide.candidate_start[k];
     if (start + pair.contact_max > m.candidate_capacity) {  // counted as an overflow
       for (int slot = start; slot < m.candidate_capacity; ++slot) w.collide.candidate_use[slot] = kNoCandidate;
       return;
     }
-    const ShapePose<Real> X_WA{w.collide.shape_centre[pair.shape_a], w.collide.shape_axes[pair.shape_a]};
-    const ShapePose<Real> X_WB{w.collide.shape_centre[pair.shape_b], w.collide.shape_axes[pair.shape_b]};
-    const int found =
-        collide_pair(shape_of(m, a), X_WA, shape_of(m, b), X_WB, pair_margin(m, w, pair, s, foresight), points);
-    for (int i = 0; i < pair.contact_max; ++i) {
-      w.collide.candidate_use[start + i] = kNoCandidate;
-      if (i >= found) continue;
-      model::Contact<Real>& c = w.collide.candidate[start + i];
-      make_contact(m, w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
-      const Real fall = c.body_b < 0 ? s.dt * s.dt * math::dot(c.normal, m.gravity) : Real(0);
-      const bool closes = c.gap <= Real(0) || model::gap_after(c, w.v, w.omega, s.dt) + fall < s.contact_margin;
-      w.collide.candidate_use[start + i] = closes ? kChosen : kCandidate;
+    const ShapePose<Real> X_WA = start_pose(w, pair.shape_a);
+    const Real margin = pair_margin(m, w, pair, s, foresight);
+    const int found = collide_pair(shape_of(m, m.shapes[pair.shape_a]), X_WA, shape_of(m, m.shapes[pair.shape_b]),
+                                   start_pose(w, pair.shape_b), margin, points);
+    make_candidates(m, w, s, pair, index, start, points, found);
+    if (found > 0 && may_hide(m, w, pair) &&
+        are_hidden(m, w, k, pair, {X_WA, points, found}, margin, w.collide.hidden_depth[k])) {
+      for (int slot = start; slot < start + found; ++slot) w.collide.candidate_use[slot] = kHidden;
     }
   });
   return search;

@@ -21,9 +21,9 @@ struct Simplex {
 
 template <typename Real>
 struct Nearest {
-  math::Vec3<Real> v;  // the nearest point of A − B: from B to A
+  math::Vec3<Real> v;  // the nearest point of A − B: from B to A; where they overlap, any vector along which
   Real length;         // |v|; 0: the cores overlap
-  Real bound;          // no less far apart than this
+  Real bound;          // no less far apart than this; where they overlap, the greatest found, along v
   Simplex<Real> simplex;
 };
 
@@ -123,9 +123,10 @@ AXION_HD inline Real extent(const ConvexPair<Real>& pair) {
   return math::norm(pair.p_AB) + bounding_radius(pair.a) + bounding_radius(pair.b);
 }
 
+// Of cores that overlap: the simplex that says so, and the direction along which they do least, of those looked at.
 template <typename Real>
-AXION_HD inline Nearest<Real> overlap(const math::Vec3<Real>& v, const Simplex<Real>& simplex) {
-  return {v, Real(0), Real(0), simplex};
+AXION_HD inline Nearest<Real> overlap(const Nearest<Real>& best, const Simplex<Real>& simplex) {
+  return {best.v, Real(0), best.bound < Real(0) ? best.bound : Real(0), simplex};
 }
 
 // The nearest points of the cores, or what is known when they are farther apart than `far`.
@@ -143,7 +144,7 @@ AXION_HD_CALL Nearest<Real> nearest_points(const ConvexPair<Real>& pair, Real fa
   Real length = math::norm(v);
   result.bound = -std::numeric_limits<Real>::max();
   for (int round = 0; round < kGjkRounds; ++round) {
-    if (!(length > noise)) return result.bound > noise ? result : overlap(v, simplex);
+    if (!(length > noise)) return result.bound > noise ? result : overlap(result, simplex);
     const Difference<Real> next = nearest_along(pair, v);
     const Real along = math::dot(v, next.w()) / length;
     // Lengths that differ by rounding are those of directions that may differ by its root: the one that separates most
@@ -153,7 +154,7 @@ AXION_HD_CALL Nearest<Real> nearest_points(const ConvexPair<Real>& pair, Real fa
     simplex.point[simplex.count++] = next;
     math::Vec3<Real> nearer{};
     // A direction that separates them proves that they are apart, whatever rounding says of a flat tetrahedron.
-    if (!reduce(simplex, nearer)) return result.bound > noise ? result : overlap(v, simplex);
+    if (!reduce(simplex, nearer)) return result.bound > noise ? result : overlap(result, simplex);
     const Real shorter = math::norm(nearer);
     if (!(shorter <= (Real(1) + Real(4) * kEpsilon) * length)) break;
     v = nearer, length = shorter;

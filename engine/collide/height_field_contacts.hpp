@@ -7,13 +7,19 @@
 // of cylinders and ellipsoids each face beneath them is asked as if it were a plane (convex_plane.hpp). On a flat field
 // contacts are those of a plane. A ball whose centre is below the surface has a contact with the face over it alone.
 //
+// From below the field is a box, of all that lies between its base and its lowest height: so it is to a shape whose
+// origin is under the base, or nearer to it than to the surface, and, besides, to one that reaches down there from
+// beyond a wall.
+//
 // Work is in proportion to the cells beneath the shape; no shape has more contacts than height_field_contacts says.
-// Below the base there is nothing: a shape whose origin is there has no contacts. Called by collide_pair alone; normals
-// point from the field to the shape.
+// Called by collide_pair alone; normals point from the field to the shape.
 #pragma once
 
+#include "engine/collide/box_pairs.hpp"
+#include "engine/collide/capsule_box.hpp"
 #include "engine/collide/convex_plane.hpp"
 #include "engine/collide/height_field_edges.hpp"
+#include "engine/collide/sphere_pairs.hpp"
 
 namespace axion::collide {
 
@@ -78,7 +84,9 @@ AXION_HD_RARE void add_ball(FieldSearch<Real>& search, const math::Vec3<Real>& p
     below = height < Real(0);
     if (below) {
       const int wall = nearest_wall(field, p);
-      if (beyond_wall(field, p, wall) > height) {
+      const Real out = -field.base - p.z, beside = beyond_wall(field, p, wall);
+      if (search.beside && out > height && out > beside) return;  // out of the base, which add_base sees to
+      if (beside > height) {
         add_wall(search, p, radius, point, wall);
         return;
       }
@@ -194,6 +202,12 @@ AXION_HD_RARE void add_faces_below(FieldSearch<Real>& search, const FieldCells& 
   }
 }
 
+// Whether the shape's box, whose z is known, comes within the margin of the field's heights.
+template <typename Real>
+AXION_HD inline bool reaches_field(const FieldSearch<Real>& search) {
+  return search.low.z < search.field.highest + search.margin && -search.high.z < search.field.base + search.margin;
+}
+
 // The box of the shape in the field's frame.
 template <typename Real>
 AXION_HD_RARE void bound_search(FieldSearch<Real>& search) {
@@ -203,9 +217,49 @@ AXION_HD_RARE void bound_search(FieldSearch<Real>& search) {
     const math::Vec3<Real> d{R(axis, 0), R(axis, 1), R(axis, 2)};
     const Real centre = search.X_FS.p_WS[axis];
     search.low[axis] = centre + math::dot(d, core_support(search.shape, -d, radius, Real(0))) - radius;
-    if (axis == 2 && !(search.low.z < search.field.highest + search.margin)) return;
     search.high[axis] = centre + math::dot(d, core_support(search.shape, d, radius, Real(0))) + radius;
+    if (axis == 2 && !reaches_field(search)) return;
   }
+}
+
+// Contacts with the box between the base and `top`.
+template <typename Real>
+AXION_HD_RARE void add_base(FieldSearch<Real>& search, Real top) {
+  const HeightField<Real>& field = search.field;
+  const Real half = Real(0.5) * (top + field.base);
+  if (!(half > Real(0))) return;
+  const Shape<Real> slab{model::ShapeKind::kBox, {field.half_x, field.half_y, half}};
+  const ShapePose<Real> X_FB{{0, 0, half - field.base}, math::Mat3<Real>::identity()};
+  ContactPoint<Real> points[kMaxPairContacts];
+  ContactList<Real> list{points, search.margin};
+  // The box is the second of these pairs, but where a cylinder or an ellipsoid or a mesh is.
+  const model::ShapeKind kind = search.shape.kind;
+  const bool is_first = kind > model::ShapeKind::kBox;
+  if (kind == model::ShapeKind::kSphere) {
+    sphere_box(search.shape, search.X_FS, slab, X_FB, list);
+  } else if (kind == model::ShapeKind::kCapsule) {
+    capsule_box(search.shape, search.X_FS, slab, X_FB, list);
+  } else if (kind == model::ShapeKind::kBox) {
+    box_box(search.shape, search.X_FS, slab, X_FB, list);
+  } else {
+    convex_convex(slab, X_FB, search.shape, search.X_FS, list);
+  }
+  for (int i = 0; i < list.count; ++i) {
+    const ContactPoint<Real>& c = points[i];
+    const std::uint32_t name = field_feature(kFieldBase, 0, 0) | c.feature;
+    add_field_contact(search, {is_first ? c.p_WB : c.p_WA, is_first ? -c.normal : c.normal, c.gap, name, name});
+  }
+}
+
+// The surface's height at the shape's origin, if the way out of the field is through its base; else the base's.
+template <typename Real>
+AXION_HD inline Real top_above_base(const FieldSearch<Real>& search) {
+  const HeightField<Real>& field = search.field;
+  const math::Vec3<Real>& p = search.X_FS.p_WS;
+  if (search.beside) return -field.base;
+  if (p.z < -field.base) return field.lowest;
+  const Real surface = surface_height(field, p.x, p.y);
+  return p.z + field.base < surface - p.z ? surface : -field.base;
 }
 
 template <typename Real>
@@ -218,18 +272,26 @@ AXION_HD_RARE void collide_height_field(const Shape<Real>& a, const ShapePose<Re
   search.margin = list.margin, search.reach = bounding_radius(a), search.limit = model::height_field_contacts(a.kind);
   search.count = 0;
   const HeightField<Real>& field = search.field;
-  if (search.X_FS.p_WS.z < -field.base) return;
+  const math::Vec3<Real>& origin = search.X_FS.p_WS;
+  search.beside = std::abs(origin.x) > field.half_x || std::abs(origin.y) > field.half_y;
   bound_search(search);
-  if (!(search.low.z < field.highest + search.margin)) return;
+  if (!reaches_field(search)) return;
+  if (!search.beside && origin.z < -field.base && field.lowest <= -field.base) return;  // nothing is over the base
   const math::Vec3<Real>&low = search.low, &high = search.high;
   const Real near_x = field.half_x + search.margin, near_y = field.half_y + search.margin;
   if (low.x > near_x || high.x < -near_x || low.y > near_y || high.y < -near_y) return;
   const Real least = field.dx < field.dy ? field.dx : field.dy;
   search.same = Real(1e-3) * (least < search.reach ? least : search.reach);
-  const FieldCells at =
-      cells_within(field, low.x - search.margin, high.x + search.margin, low.y - search.margin, high.y + search.margin);
-  add_faces_below(search, at);
-  add_edges(search, at);
+  const Real top = top_above_base(search);
+  if (top > -field.base) {
+    add_base(search, top);
+  } else {
+    const FieldCells at = cells_within(field, low.x - search.margin, high.x + search.margin, low.y - search.margin,
+                                       high.y + search.margin);
+    add_faces_below(search, at);
+    add_edges(search, at);
+    if (search.beside && low.z < -field.base + search.margin) add_base(search, field.lowest);
+  }
   keep_field_contacts(search);
   for (int i = 0; i < search.count; ++i) {
     const FieldContact<Real>& c = search.contact[i];

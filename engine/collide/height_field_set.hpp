@@ -19,8 +19,10 @@ struct FieldContact {
   std::uint32_t name, place;
 };
 
-// What of the field a contact is with; the numbers 0 to 4 are faces and walls, then edges and a vertex.
-inline constexpr int kFieldFace = 0, kFieldWall = 2, kFieldEdge = 6, kFieldVertex = 9, kFieldUpright = 10;
+// What of the field a contact is with; the numbers 0 to 5 are faces and walls, then edges and a vertex, and
+// what lies above the base.
+inline constexpr int kFieldFace = 0, kFieldWall = 2, kFieldEdge = 6, kFieldVertex = 9, kFieldUpright = 10,
+                     kFieldBase = 11;
 
 // Contacts with what is always of the same name, wherever on the field, have cell 0; else it is one more than its own.
 AXION_HD constexpr std::uint32_t field_feature(int what, int point, int cell) {
@@ -35,9 +37,10 @@ struct FieldSearch {
   ShapePose<Real> X_FS;
   math::Vec3<Real> low, high;  // the shape's box
   Real margin;
-  Real reach;  // the shape's bounding radius
-  Real same;   // m: points nearer to each other are one
-  int limit;   // contacts that stay
+  Real reach;   // the shape's bounding radius
+  Real same;    // m: points nearer to each other are one
+  int limit;    // contacts that stay
+  bool beside;  // the shape's origin is beyond the grid, from where it may reach under the base
   FieldContact<Real> contact[kRoom];
   int count;
 };

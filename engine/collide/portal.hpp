@@ -144,6 +144,9 @@ AXION_HD_CALL void look_around(const ConvexPair<Real>& pair, Portal<Real>& best)
     Portal<Real> other = find_portal(pair, math::Vec3<Real>{0, 0, 0}, way.n);
     descend(pair, Real(0), other);
     if (other.found && other.depth < best.depth) best = other;
+    if (!(way.depth < best.depth)) continue;  // the face met is deeper than what is known, as where faces are flush
+    const Difference<Real> point = farthest_along(pair, way.n);
+    best = {{point, point, point}, way.n, way.depth, true};
   }
 }
 

@@ -8,12 +8,14 @@
 // What became a contact stays one for the rest of the step, wherever later results go.
 //
 // Gaps are linear in u, and nearly so while bodies do not turn: a plane between two convex shapes stays between them.
-// Where shapes turn so far that they may overlap in spite of it, a pair without contacts is looked at in the result's
-// poses. What overlaps there becomes a contact with the rows of those poses and the gap that they lead back to, g⁺ − h
-// J⁺u⁺.
+// Not all that comes through such a plane overlaps: a shape may pass beside the other, and a way along the result tells
+// (way_of_pair.hpp). Where shapes turn so far that they may overlap in spite of a plane, a pair without contacts is
+// looked at all along its way, and so is one that other shapes of the world hide (one_surface.hpp). What overlaps there
+// becomes a contact with the rows of those poses and the gap that they lead back to, g(t) − t h J u⁺.
 #pragma once
 
 #include "engine/collide/find_contacts.hpp"
+#include "engine/math/angle_functions.hpp"
 #include "engine/model/find_contact.hpp"
 #include "engine/model/shape_pairs.hpp"
 
@@ -21,10 +23,11 @@ namespace axion::collide {
 
 inline constexpr int kReviews = 8;     // after which a step is solved again, at most
 inline constexpr int kFirstOfAll = 3;  // from this one on every candidate becomes a contact, as far as there is room
-inline constexpr double kTurnedDepth = 0.1;  // of the margin: overlap that turning may cause without being looked for
+inline constexpr double kTurnedDepth = 0.1;   // of the margin: overlap that turning may cause without being looked for
+inline constexpr double kThroughShare = 0.6;  // of two shapes' half sizes: overlap of a pair that lets one through
+inline constexpr std::uint32_t kFurtherFeature = 1u << 31;
 inline constexpr double kSlidShare =
     0.5;  // of its bounding radius: a shape that moves further may overlap by what its gaps do not say
-inline constexpr int kTurned = 3;  // what candidate_use says of a contact in the result's poses
 
 // How far shape i's surface moves in the step beyond what its last velocities say.
 template <typename Real>
@@ -50,6 +53,7 @@ AXION_HD_CALL void search_along_result(const Team& team, const model::ModelView<
     if (w.collide.candidate_use[slot] == kNoCandidate) return;
     const model::Contact<Real>& c = w.collide.candidate[slot];
     const bool is_contact = model::find_contact(w.contacts, last.count, c.pair, c.feature) >= 0;
+    if (w.collide.candidate_use[slot] == kHidden && !is_contact) return;
     w.collide.candidate_use[slot] = is_contact ? kChosen : kCandidate;
   });
   search.count = last.count, search.overflow |= last.overflow;
@@ -73,21 +77,30 @@ AXION_HD inline bool shapes_turn(const Team& team, const model::ModelView<Real>&
   return 2 * most > Real(kTurnedDepth) * s.contact_margin;
 }
 
+// The way of a body along the result, whose turn may be several whole ones.
 template <typename Real>
-AXION_HD inline ShapePose<Real> solved_pose(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
-  const model::ShapeData<Real>& shape = m.shapes[i];
-  if (shape.body < 0) return {w.collide.shape_centre[i], w.collide.shape_axes[i]};
-  const math::Quat<Real>& q = w.q_plus[shape.body];
-  return {w.x_plus[shape.body] + math::rotate(q, shape.p_CS), math::to_matrix(q * shape.q_CS)};
+AXION_HD inline BodyWay<Real> way_of_result(const model::WorldView<Real>& w, int body, Real dt) {
+  BodyWay<Real> way = way_at(body, w.v_plus, w.omega_plus, dt);
+  if (body < 0) return way;
+  const math::Quat<Real> turn = w.q_plus[body] * math::conjugate(w.q[body]);
+  const Real sine = math::norm(turn.vec());
+  if (!(sine > tiny_length<Real>())) return way;
+  constexpr Real kTurn = Real(6.283185307179586);
+  const math::Vec3<Real> axis = (Real(1) / sine) * turn.vec();
+  const Real angle = Real(2) * math::arc_tangent(sine, turn.w);
+  way.r = (angle + kTurn * std::floor((math::dot(way.r, axis) - angle) / kTurn + Real(0.5))) * axis;
+  return way;
 }
 
-// Where the shapes of a pair overlap in the result's poses.
+// Contacts of a pair in the result's poses at a share of the step, whose gaps are below the margin.
 template <typename Real>
-AXION_HD_CALL int collide_solved(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                 const model::PairData<Real>& pair, ContactPoint<Real>* points) {
+AXION_HD_CALL int collide_on_way(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::PairData<Real>& pair, Real share, Real margin, Real dt,
+                                 ContactPoint<Real>* points) {
   const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
-  return collide_pair(shape_of(m, a), solved_pose(m, w, pair.shape_a), shape_of(m, b), solved_pose(m, w, pair.shape_b),
-                      Real(0), points);
+  return collide_pair(shape_of(m, a), pose_on_way(m, w, pair.shape_a, way_of_result(w, a.body, dt), share),
+                      shape_of(m, b), pose_on_way(m, w, pair.shape_b, way_of_result(w, b.body, dt), share), margin,
+                      points);
 }
 
 // Whether turning may have brought the shapes of a pair to overlap.
@@ -96,14 +109,6 @@ AXION_HD inline bool pair_turns(const model::ModelView<Real>& m, const model::Wo
                                 const model::StepSettings<Real>& s, const model::PairData<Real>& pair) {
   const Real turned = turned_travel(m, w, pair.shape_a, s.dt) + turned_travel(m, w, pair.shape_b, s.dt);
   return turned > Real(kTurnedDepth) * s.contact_margin;
-}
-
-// The same points, as far as turning may have brought the shapes to them.
-template <typename Real>
-AXION_HD_CALL int collide_turned(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                 const model::StepSettings<Real>& s, const model::PairData<Real>& pair,
-                                 ContactPoint<Real>* points) {
-  return pair_turns(m, w, s, pair) ? collide_solved(m, w, pair, points) : 0;
 }
 
 template <typename Real>
@@ -119,30 +124,117 @@ AXION_HD inline bool is_broken(const model::WorldView<Real>& w, const model::Ste
   return model::gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt) < -s.dt * s.tolerance;
 }
 
-// Contacts of active pair k in the result's poses into its slots, where it has no contact yet and overlaps.
+// Contacts of active pair k in the result's poses at a share of the step, into its slots.
 template <typename Real>
-AXION_HD_CALL void find_turned(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                               const model::StepSettings<Real>& s, const ContactSearch& search, int k) {
-  const int index = static_cast<int>(w.collide.pair_active[k]), start = w.collide.candidate_start[k];
-  const model::PairData<Real> pair = model::pair_data(m, index);
-  if (start + pair.contact_max > m.candidate_capacity) return;
-  const int listed = partition_point(0, search.count, [&](int i) { return w.contacts[i].pair < index; });
-  if (listed < search.count && w.contacts[listed].pair == index) return;
-  for (int slot = start; slot < start + pair.contact_max; ++slot) {
-    if (w.collide.candidate_use[slot] == kCandidate && is_broken(w, s, slot)) return;  // found anyway
-  }
-  ContactPoint<Real> points[kMaxPairContacts];
-  const int found = collide_turned(m, w, s, pair, points);
-  if (!(depth_of(points, found) > Real(kTurnedDepth) * s.contact_margin)) return;
+AXION_HD_RARE void make_turned(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                               const model::StepSettings<Real>& s, const model::PairData<Real>& pair, int k, Real share,
+                               const ContactPoint<Real>* points, int found) {
+  const int start = w.collide.candidate_start[k];
   const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
   for (int i = 0; i < pair.contact_max; ++i) {
     w.collide.candidate_use[start + i] = i < found ? kTurned : kNoCandidate;
     if (i >= found) continue;
     model::Contact<Real>& c = w.collide.candidate[start + i];
-    make_contact(m, w, a, b, index, pair.friction * w.friction_scale[0], points[i], c);
-    c.r_a += w.x[a.body] - w.x_plus[a.body];
-    if (b.body >= 0) c.r_b += w.x[b.body] - w.x_plus[b.body];
-    c.gap = 2 * c.gap - model::gap_after(c, w.v_plus, w.omega_plus, s.dt);
+    make_contact(m, w, a, b, static_cast<int>(w.collide.pair_active[k]), pair.friction * w.friction_scale[0], points[i],
+                 c);
+    c.r_a -= share * s.dt * w.v_plus[a.body];
+    if (b.body >= 0) c.r_b -= share * s.dt * w.v_plus[b.body];
+    c.gap -= share * (model::gap_after(c, w.v_plus, w.omega_plus, s.dt) - c.gap);
+  }
+}
+
+// Active pair k, which has turned or is hidden: whether it overlaps by more than it may anywhere on its way; then its
+// contacts there. Of a pair that has contacts already they have features of their own.
+template <typename Real>
+AXION_HD_RARE void find_on_way(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                               const model::StepSettings<Real>& s, const model::PairData<Real>& pair, int k,
+                               Real allowed, bool is_listed) {
+  const bool is_convex = has_sides(m.shapes[pair.shape_b]);
+  const model::ShapeData<Real>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
+  Real share = 1, margin = 0;
+  if (is_convex) {
+    const Meeting<Real> meeting =
+        meet_on_way(m, w, pair, way_of_result(w, a.body, s.dt), way_of_result(w, b.body, s.dt), allowed);
+    if (!meeting.met) return;
+    share = meeting.share;
+    margin = slop_of(m, pair) + (meeting.gap > Real(0) ? meeting.gap : Real(0));
+  }
+  ContactPoint<Real> points[kMaxPairContacts];
+  const int found = collide_on_way(m, w, pair, share, margin, s.dt, points);
+  if (found == 0 || (!is_convex && !(depth_of(points, found) > allowed))) return;
+  const ShapePose<Real> X_WA = pose_on_way(m, w, pair.shape_a, way_of_result(w, a.body, s.dt), share);
+  Real depth = 0;
+  if (may_hide(m, w, pair) && are_hidden(m, w, k, pair, {X_WA, points, found}, s.contact_margin, depth)) return;
+  for (int i = 0; i < found && is_listed; ++i) points[i].feature |= kFurtherFeature;
+  make_turned(m, w, s, pair, k, share, points, found);
+}
+
+// How deep a pair of half these sizes gets, at least, before one is through the other, m; with some to spare.
+template <typename Real>
+AXION_HD inline Real halfway_through(const model::ModelView<Real>& m, const model::PairData<Real>& pair) {
+  return Real(kThroughShare) *
+         (least_size(shape_of(m, m.shapes[pair.shape_a])) + least_size(shape_of(m, m.shapes[pair.shape_b])));
+}
+
+// Active pair k, which turns far: without contacts it may overlap by no more than turning may, and with them by no more
+// than would let one through the other beside them. `first` is the first of its contacts.
+template <typename Real>
+AXION_HD_RARE void find_turned(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                               const model::StepSettings<Real>& s, const ContactSearch& search,
+                               const model::PairData<Real>& pair, int k, int first) {
+  const Real turned = Real(kTurnedDepth) * s.contact_margin;
+  const bool sides = has_sides(m.shapes[pair.shape_b]);
+  const Real through = sides ? halfway_through(m, pair) : turned;
+  const int index = static_cast<int>(w.collide.pair_active[k]);
+  if (first == search.count || w.contacts[first].pair != index) {
+    find_on_way(m, w, s, pair, k, turned < through ? turned : through, false);
+    return;
+  }
+  if (!sides) return;
+  const BodyWay<Real> way_a = way_of_result(w, m.shapes[pair.shape_a].body, s.dt),
+                      way_b = way_of_result(w, m.shapes[pair.shape_b].body, s.dt);
+  const Real travel =
+      math::norm(way_a.d - way_b.d) + turned_reach(m, w, pair.shape_a, way_a) + turned_reach(m, w, pair.shape_b, way_b);
+  if (travel < through) return;
+  ContactPoint<Real> points[kMaxPairContacts];
+  const Real depth = depth_of(points, collide_on_way(m, w, pair, Real(0), Real(0), s.dt, points));
+  find_on_way(m, w, s, pair, k, depth + through, true);
+}
+
+// What the result makes of active pair k beyond its contacts: candidates whose planes mislead, and overlap on its way.
+template <typename Real>
+AXION_HD_CALL void look_along_result(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                     const model::StepSettings<Real>& s, const ContactSearch& search, int k) {
+  const int index = static_cast<int>(w.collide.pair_active[k]), start = w.collide.candidate_start[k];
+  const model::PairData<Real> pair = model::pair_data(m, index);
+  if (start + pair.contact_max > m.candidate_capacity) return;
+  bool broken = false, hidden = false;
+  for (int slot = start; slot < start + pair.contact_max; ++slot) {
+    int& use = w.collide.candidate_use[slot];
+    if (use == kPassed) use = kCandidate;
+    hidden = hidden || use == kHidden;
+    broken = broken || ((use == kCandidate || use == kHidden) && is_broken(w, s, slot));
+  }
+  const bool turns = pair_turns(m, w, s, pair), sides = has_sides(m.shapes[pair.shape_b]);
+  if (broken && !hidden) {
+    if (!sides) return;
+    const Real slop = slop_of(m, pair);
+    const Meeting<Real> meeting = meet_on_way(m, w, pair, way_of_result(w, m.shapes[pair.shape_a].body, s.dt),
+                                              way_of_result(w, m.shapes[pair.shape_b].body, s.dt), slop);
+    for (int slot = start; slot < start + pair.contact_max; ++slot) {
+      if (w.collide.candidate_use[slot] != kCandidate || !is_broken(w, s, slot)) continue;
+      const model::Contact<Real>& c = w.collide.candidate[slot];
+      const Real after = model::gap_after(c, w.v_plus, w.omega_plus, s.dt);
+      if (misleads(meeting, c.normal, after, slop)) w.collide.candidate_use[slot] = kPassed;
+    }
+    return;
+  }
+  if (!turns && !(hidden && broken)) return;
+  if (hidden) {
+    find_on_way(m, w, s, pair, k, w.collide.hidden_depth[k] + slop_of(m, pair), false);
+  } else {
+    const int first = partition_point(0, search.count, [&](int i) { return w.contacts[i].pair < index; });
+    find_turned(m, w, s, search, pair, k, first);
   }
 }
 
@@ -155,16 +247,23 @@ AXION_HD_CALL int find_missed(const Team& team, const model::ModelView<Real>& m,
       team.template max<Real>(m.shape_count, [&](int i) { return unforeseen_travel(m, w, i, s.dt); });
   if (!(unforeseen - unforeseen == Real(0))) return 0;  // not finite: the step fails anyway
   if (unforeseen > s.contact_margin / 2) search_along_result(team, m, w, s, search);
-  if (shapes_turn(team, m, w, s)) {
-    team.for_each(search.pairs, [&](int k) { find_turned(m, w, s, search, k); });
-  }
+  const auto keep = [&](int slot, int k) { w.collide.candidate_kept[k] = slot; };
+  const int open = team.filter(
+      search.slots,
+      [&](int slot) {
+        const int use = w.collide.candidate_use[slot];
+        return (use == kCandidate || use >= kTurned) && is_broken(w, s, slot);
+      },
+      keep);
+  if (open == 0 && !shapes_turn(team, m, w, s)) return 0;
+  team.for_each(search.pairs, [&](int k) { look_along_result(m, w, s, search, k); });
   return team.filter(
       search.slots,
       [&](int slot) {
         const int use = w.collide.candidate_use[slot];
         return use == kTurned || (use == kCandidate && is_broken(w, s, slot));
       },
-      [&](int slot, int k) { w.collide.candidate_kept[k] = slot; });
+      keep);
 }
 
 // The `missed` candidates in candidate_kept become contacts, in the order of pairs, after those that a pair has
@@ -246,7 +345,7 @@ AXION_HD_CALL Real solved_depth(const Team& team, const model::ModelView<Real>& 
                                 const model::StepSettings<Real>& s, const ContactSearch& search) {
   const Real straight = team.template max<Real>(search.slots, [&](int slot) {
     const int use = w.collide.candidate_use[slot];
-    if (use == kNoCandidate || use == kTurned) return Real(0);
+    if (use == kNoCandidate || use >= kTurned) return Real(0);  // of these their gaps say nothing
     return -model::gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt);
   });
   if (!shapes_turn(team, m, w, s) && !shapes_slide(team, m, w, s)) return straight;
@@ -254,7 +353,7 @@ AXION_HD_CALL Real solved_depth(const Team& team, const model::ModelView<Real>& 
     const model::PairData<Real> pair = model::pair_data(m, static_cast<int>(w.collide.pair_active[k]));
     if (!pair_turns(m, w, s, pair) && !pair_slides(m, w, s, pair)) return Real(0);
     ContactPoint<Real> points[kMaxPairContacts];
-    return depth_of(points, collide_solved(m, w, pair, points));
+    return depth_of(points, collide_on_way(m, w, pair, Real(1), Real(0), s.dt, points));
   });
   return solved > straight ? solved : straight;
 }

@@ -99,6 +99,18 @@ void place_bodies(CompiledModel& model) {
   if (!at_reference) forward_kinematics(model, joint_position.data(), model.x, model.q);
 }
 
+// Shapes of the world that have sides, where it has two shapes or more.
+template <typename Real>
+static int count_standing(const std::vector<ShapeData<Real>>& shapes) {
+  int world = 0, standing = 0;
+  for (const ShapeData<Real>& shape : shapes) {
+    if (shape.body >= 0) continue;
+    ++world;
+    standing += shape.kind != ShapeKind::kPlane && shape.kind != ShapeKind::kHeightField ? 1 : 0;
+  }
+  return world > 1 ? standing : 0;
+}
+
 template <typename Real>
 ModelView<Real> ModelArrays<Real>::view() const {
   ModelView<Real> m{};
@@ -141,6 +153,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.efforts = efforts.data();
   m.hull_vertices = hull_vertices.data();
   m.shapes = shapes.data(), m.pairs = pairs.data(), m.shape_contacts = shape_contacts.data();
+  m.standing_count = count_standing(shapes);
   m.shape_moments = shape_moments.data(), m.pair_moments = pair_moments.data();
   m.neighbour_start = neighbour_start.data(), m.neighbours = neighbours.data();
   m.exclude_start = exclude_start.data(), m.excludes = excludes.data();

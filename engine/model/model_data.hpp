@@ -325,6 +325,7 @@ struct ModelView {
 
   int body_count, joint_count, axis_count, lock_count, limit_count, actuator_count, shape_count;
   int first_limit, first_effort, first_contact;  // kept, as sweeps ask for them at every row
+  int standing_count;      // shapes of the world but planes and height fields, where it has others beside them; else 0
   int pair_count;          // of the list of pairs; -1 where there is none, as they are too many (shape_pairs.hpp)
   int effort_count;        // rows with bounded impulses
   int loop_count;          // joints that close loops: the last of the joints

@@ -240,5 +240,50 @@ TEST(HeightField, nothing_falls_through_at_speed_or_stays_below_the_surface) {
   }
 }
 
+// Solid from every side: what comes up against the base, at whatever speed, or from the side under it, stays out.
+TEST(HeightField, bodies_stop_at_the_base_from_below) {
+  const double base = 0.3;
+  const HeightFieldSpec field = field_of(9, 7, 1, 0.8, base, [](double x, double y) { return 0.1 * (x * x + y * y); });
+  for (const ShapeKind kind : kKinds) {
+    for (const double speed : {0.1, 3.0, 60.0}) {
+      for (const double x : {0.03, 0.97}) {
+        SceneSpec scene = body_on(field, shape_of(kind), 0.3, {x, 0.02, -0.8});
+        scene.gravity = {0, 0, 0};
+        testing::SingleWorld<double> world(scene, exact_options(), 0.01);
+        world.world().v[0] = {0, 0, speed};
+        double fastest = 0;
+        for (int k = 0; k < static_cast<int>(0.6 / (speed * 0.01)) + 3; ++k) {
+          world.step();
+          fastest = std::max(fastest, math::norm(world.world().v[0]));
+        }
+        const auto& at = world.world().x[0];
+        EXPECT_TRUE(at.z < -base || at.x > 1) << int(kind) << " at " << speed << ": " << at.x << " " << at.z;
+        EXPECT_LE(fastest, speed * (1 + 1e-9)) << int(kind) << " at " << speed;
+      }
+    }
+  }
+}
+
+TEST(HeightField, bodies_stop_under_a_wall_where_they_come_from_the_side) {
+  const double base = 0.3;
+  const HeightFieldSpec field = field_of(9, 7, 1, 0.8, base, [](double, double) { return 0.1; });
+  for (const ShapeKind kind : kKinds) {
+    // Half of it beside the wall's lower edge, half below.
+    SceneSpec scene = body_on(field, shape_of(kind), 0, {1.4, 0.02, -base - 0.02});
+    scene.gravity = {0, 0, 0};
+    testing::SingleWorld<double> world(scene, exact_options(), 0.01);
+    world.world().v[0] = {-2, 0, 0};
+    double deepest = 0;
+    for (int k = 0; k < 40; ++k) {
+      world.step();
+      deepest = std::max(deepest, double(world.record().max_penetration));
+      EXPECT_TRUE(world.converged()) << int(kind) << " step " << k;
+    }
+    EXPECT_LT(deepest, 1e-3) << int(kind);
+    const auto& x = world.world().x[0];
+    EXPECT_TRUE(x.x > 1 || x.z < -base) << int(kind) << " at " << x.x << " " << x.z;
+  }
+}
+
 }  // namespace
 }  // namespace axion
