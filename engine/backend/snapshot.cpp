@@ -18,7 +18,8 @@ static_assert(std::endian::native == std::endian::little, "snapshots are the arr
 
 constexpr char kMagic[8] = {'A', 'X', 'I', 'O', 'N', 'S', 'N', 'P'};
 constexpr std::size_t kTailBytes = sizeof(std::uint64_t) + 1;
-constexpr std::uint32_t kKnownOutcomes = kConverged | kMaxIterations | kContactOverflow | kNonFinite | kFallback;
+constexpr std::uint32_t kKnownOutcomes =
+    kConverged | kMaxIterations | kContactOverflow | kNonFinite | kFallback | kEased | kOverlap;
 constexpr double kMaxScale = 1e6, kScaleSlack = 1 + 1e-6;   // as requests may set them (checks.cpp), rounded to float32
 constexpr std::int64_t kMostSteps = std::int64_t(1) << 62;  // so that counting on cannot overflow
 constexpr double kUnitSlack = 1e-3;                         // |q|^2 - 1 of a rotation
@@ -78,7 +79,7 @@ std::uint64_t layout_of(const EngineModel& model) {
                    // Snapshots of engines that did not have these arrays are still read, where they are empty.
                    const bool is_newer = is_array(array, none.sensed) || is_array(array, none.break_ratio) ||
                                          is_array(array, none.mocap_x) || is_array(array, none.mocap_q) ||
-                                         is_array(array, none.contact_moment);
+                                         is_array(array, none.contact_moment) || is_array(array, none.eased);
                    if (is_newer && count == 0) return;
                    hash.add(std::uint64_t(kind));
                    hash.add(std::uint64_t(sizeof(*array)));

@@ -9,6 +9,8 @@
 #pragma once
 
 #include "engine/newton/attempt.hpp"
+#include "engine/newton/calming.hpp"
+#include "engine/newton/easing.hpp"
 #include "engine/newton/start.hpp"
 
 namespace axion::solver {
@@ -18,6 +20,7 @@ struct NewtonResult {
   Real ratio = 0;  // the worst residual ratio; at most one: converged
   NewtonCounts counts;
   bool fallback = false;
+  bool eased = false;  // joints beyond their limits are not pushed back
 };
 
 // How far the iterate turns any body beyond where u⁻ would, rad.
@@ -57,7 +60,7 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
   if (p.joint_mode != model::JointMode::kLinearised) return ratio;
   const Real poses = team.template max<Real>(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
-    if (model::gives_way(p.m, joint)) return Real(0);  // its locks do so by design
+    if (constraints::gives_way<Real>(p.m, p.w, joint)) return Real(0);  // its locks do so by design
     constraints::JointEvaluation<Real> e;
     constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position,
                                                                  e);
@@ -68,6 +71,56 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
     return worst;
   });
   return greater(ratio, poses);
+}
+
+// Solves again, locks that no motion meets eased, where the attempt failed and some start off. Returns the worst
+// residual ratio of the iterate that is left.
+template <typename Real, typename Team>
+AXION_HD_RARE Real ease_unmet(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
+  const Real closing = fastest_closing(team, p);
+  const bool pushed = is_pushed_back(team, p);
+  if (!(closing > Real(0)) && !pushed) return ratio;
+  const bool fast = closing > Real(EasingParameters::kFailedSpeed) || pushed;
+  const bool failed = !(ratio <= Real(1)) && (fast || joints_failed(team, p));
+  if (!failed && !(closing > Real(0) && calm_share(team, p) < Real(1))) return ratio;
+  if (!ease_locks(team, p, pushed)) return ratio;
+  start_at_last(team, p);
+  return attempt(team, p, counts, false);
+}
+
+// Solves again while bodies are thrown. Returns the worst residual ratio of the iterate that is left.
+template <typename Real, typename Team>
+AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
+  for (int k = 0; k < 2; ++k) {
+    const Real share = calm_share(team, p);
+    if (!(share < Real(1))) return ratio;
+    p.s.push_share = k == 0 ? share : Real(0);
+    if (p.m.is_soft) constraints::soften_contacts(team, p.m, p.w, p.s, p.contact_count);
+    if (p.m.lock_softness_count > 0) constraints::soften_locks(team, p.m, p.w, p.s);
+    start_at_last(team, p);
+    ratio = attempt(team, p, counts, false);
+  }
+  return ratio;
+}
+
+// Solves again without pushing joints back from beyond their limits, where what holds them lets no step do so: two
+// limits that a tendon or a loop sets against each other. Returns the worst residual ratio of the iterate that is left,
+// the better of both.
+template <typename Real, typename Team>
+AXION_HD_RARE Real stop_pushing(const Team& team, Problem<Real>& p, NewtonResult<Real>& result) {
+  const auto& w = p.w;
+  const Real share = p.s.push_share;
+  copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+  p.s.push_share = 0;
+  start_at_last(team, p);
+  const Real ratio = attempt(team, p, result.counts, false);
+  if (ratio < result.ratio || !(result.ratio == result.ratio)) {
+    result.eased = true;
+    return ratio;
+  }
+  p.s.push_share = share;
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
+  return evaluate(team, p);
 }
 
 // Solves the step, falling back to more robust joint modes where their residual stays high. Starts at u⁻ or, where the
@@ -84,6 +137,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
   }
   prepare_mode(team, p);
   result.ratio = attempt(team, p, result.counts, solved >= 0);
+  if (p.m.lock_softness_count > 0) result.ratio = ease_unmet(team, p, result.counts, result.ratio);
   Real rank = rank_attempt(team, p, result.ratio);
   const JointMode asked = p.joint_mode;
   const JointMode chain[2] = {JointMode::kCurrent, JointMode::kLinearised};
@@ -109,6 +163,10 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     prepare_mode(team, p);
     copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
     evaluate(team, p);
+  }
+  if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
+  if (!(result.ratio <= Real(1)) && !p.m.is_soft && p.s.push_share > Real(0) && is_pushed_back(team, p)) {
+    result.ratio = stop_pushing(team, p, result);
   }
   return result;
 }

@@ -83,7 +83,7 @@ AXION_HD_CALL void owe_condensed(const solver::Problem<Real>& p, int i) {
 template <typename Real>
 AXION_HD_RARE Real owed_by_equality(const solver::Problem<Real>& p, int t) {
   const model::TendonData<Real>& equality = p.m.tendons[t];
-  if (equality.axis >= 0 || !model::gives_way(p.m, equality)) return 0;
+  if (equality.axis >= 0 || !constraints::gives_way<Real>(p.m, p.w, equality)) return 0;
   const int j = p.m.lock_joint[equality.lock];
   return owed_share(p.w.joint_force_debt[j], p.w.joint_force_step[j], p.s.dt) * p.w.lambda_joint[equality.lock];
 }
@@ -98,7 +98,7 @@ AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p,
     for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
       sum.add(w.row_start[p.axis_base() + i], w.axis_impulse[i], on_child);
     }
-    if (!model::gives_way(p.m, joint)) return;
+    if (!constraints::gives_way<Real>(p.m, p.w, joint)) return;
     const Real share = owed_share(w.joint_force_debt[j], w.joint_force_step[j], p.s.dt);
     const int locks = joint.translation_lock_count + joint.rotation_lock_count;
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i)
@@ -208,7 +208,7 @@ AXION_HD_RARE void hold_tendons(const Team& team, const solver::Problem<Real>& p
       w.lock_compliance[row] = w.lambda[row] = 0;
       w.residual[row] = rate;
       w.compliance[row] = solver::joint_proximal<Real>() * w.row_scale[row];
-      if (model::gives_way(p.m, tendon)) release_row(p, row);
+      if (constraints::gives_way<Real>(p.m, p.w, tendon)) release_row(p, row);
       return;
     }
     const Real beta = w.axis_beta[tendon.axis];
@@ -235,7 +235,7 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
       w.lock_compliance[i] = w.lambda[i] = 0;
       w.residual[i] = velocity(w.row[i], joint);
       w.compliance[i] = solver::joint_proximal<Real>() * w.row_scale[i];
-      if (model::gives_way(p.m, joint)) release_row(p, i);
+      if (constraints::gives_way<Real>(p.m, p.w, joint)) release_row(p, i);
     }
     for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
       const int row = p.axis_base() + i;
