@@ -75,7 +75,18 @@ AXION_HD_RARE Real shared_error(const model::ModelView<Real>& m, const model::Wo
   return off;
 }
 
-// Before a step: which of the locks that were eased in the last one stay so. Needs start_joints.
+// Whether the i-th lock, of a loop joint, starts further apart than rigid ones come back from within fastest_pull.
+template <typename Real>
+AXION_HD inline bool starts_far(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                const model::StepSettings<Real>& s, int i) {
+  if (i >= m.loop_count) return false;
+  const model::JointData<Real>& joint = m.joints[m.joint_count - m.loop_count + i];
+  return start_error(w, joint.lock_start, joint.translation_lock_count) >
+         constraints::fastest_pull(s) * greater(s.limit_recovery_time, s.dt);
+}
+
+// Before a step: which of the locks that were eased in the last one stay so, and which start far off. Needs
+// start_joints.
 template <typename Real, typename Team>
 AXION_HD_RARE void keep_easing(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                const model::StepSettings<Real>& s) {
@@ -83,7 +94,8 @@ AXION_HD_RARE void keep_easing(const Team& team, const model::ModelView<Real>& m
   const bool tries = *w.step_index % EasingParameters::kTryEvery == 0;
   team.for_each(closing_lock_count(m), [&](int i) {
     with_closing_lock(m, i, [&](const auto& lock, int, int) {
-      if (lock.softness < 0 || !(w.eased[lock.softness] > Real(0))) return;
+      if (lock.softness < 0) return;
+      if (!(w.eased[lock.softness] > Real(0)) && !starts_far(m, w, s, i)) return;
       const Real off = shared_error(m, w, i);
       const bool closable = !(off > Real(EasingParameters::kTrySpeed) * s.dt);
       w.eased[lock.softness] = off > met && !(tries && closable) ? off : Real(0);
@@ -113,6 +125,23 @@ AXION_HD_RARE bool is_pushed_back(const Team& team, const Problem<Real>& p) {
   const Real beyond =
       team.template max<Real>(p.m.limit_count, [&](int i) { return -constraints::limit_gap<Real>(p.m, p.w, i); });
   return beyond > Real(EasingParameters::kBeyond);
+}
+
+// Whether a limit or a contact pushes, and what it pushes gives way by less than its law asks: others hold it. A
+// contact's own compliance, and the rounding of great impulses, let that count as met.
+template <typename Real, typename Team>
+AXION_HD_RARE bool pushes_in_vain(const Team& team, const Problem<Real>& p) {
+  const Real least = Real(EasingParameters::kFailedSpeed);
+  const Real limits =
+      team.template max<Real>(p.m.limit_count, [&](int i) { return p.w.natural_residual[p.limit_base() + i]; });
+  if (limits > least && is_pushed_back(team, p)) return true;
+  if (p.m.is_soft) return false;
+  return team.template max<Real>(p.contact_count, [&](int i) {
+    const int row = p.contact_base() + 3 * i;
+    if (model::pair_data(p.m, p.w.contacts[i].pair).stiffness > 0) return Real(0);
+    const Real lambda = p.w.lambda[row];
+    return constraints::normal_law(p.m, p.w, p.s, i, p.w.row_scale[row], lambda).compliance * lambda;
+  }) > least;
 }
 
 // Whether the i-th lock is to be eased: it is rigid and starts off, or is `pushed` against by a limit, as which any

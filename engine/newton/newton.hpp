@@ -73,16 +73,17 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
   return greater(ratio, poses);
 }
 
-// Solves again, locks that no motion meets eased, where the attempt failed and some start off. Returns the worst
-// residual ratio of the iterate that is left.
+// Solves again, locks that no motion meets eased, where the attempt failed and some start off, or where they hold what a
+// limit or a contact pushes. Returns the worst residual ratio of the iterate that is left.
 template <typename Real, typename Team>
 AXION_HD_RARE Real ease_unmet(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
   const Real closing = fastest_closing(team, p);
-  const bool pushed = is_pushed_back(team, p);
+  const bool unsolved = !(ratio <= Real(1));
+  const bool pushed = (unsolved && is_pushed_back(team, p)) || pushes_in_vain(team, p);
   if (!(closing > Real(0)) && !pushed) return ratio;
-  const bool fast = closing > Real(EasingParameters::kFailedSpeed) || pushed;
-  const bool failed = !(ratio <= Real(1)) && (fast || joints_failed(team, p));
-  if (!failed && !(closing > Real(0) && calm_share(team, p) < Real(1))) return ratio;
+  const bool failed =
+      pushed || (unsolved && (closing > Real(EasingParameters::kFailedSpeed) || joints_failed(team, p)));
+  if (!failed && !(calm_share(team, p) < Real(1))) return ratio;
   if (!ease_locks(team, p, pushed)) return ratio;
   start_at_last(team, p);
   return attempt(team, p, counts, false);
@@ -103,6 +104,19 @@ AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& c
   return ratio;
 }
 
+// Whether joints are pushed back from beyond their limits while a limit is not met at all, or, of an iterate that is not
+// `solved`, any row of a joint. Contacts fail for reasons of their own.
+template <typename Real, typename Team>
+AXION_HD_RARE bool is_pushed_in_vain(const Team& team, const Problem<Real>& p, bool solved) {
+  const Real unmet =
+      team.template max<Real>(p.m.limit_count, [&](int i) { return p.w.natural_residual[p.limit_base() + i]; });
+  if (!(unmet > Real(EasingParameters::kFailedSpeed))) {
+    const auto ratio = [&](int i) { return p.w.natural_residual[i] / p.w.row_tolerance[i]; };
+    if (solved || team.template max<Real>(p.contact_base(), ratio) <= Real(1)) return false;
+  }
+  return is_pushed_back(team, p);
+}
+
 // Solves again without pushing joints back from beyond their limits, where what holds them lets no step do so: two
 // limits that a tendon or a loop sets against each other. Returns the worst residual ratio of the iterate that is left,
 // the better of both.
@@ -114,7 +128,7 @@ AXION_HD_RARE Real stop_pushing(const Team& team, Problem<Real>& p, NewtonResult
   p.s.push_share = 0;
   start_at_last(team, p);
   const Real ratio = attempt(team, p, result.counts, false);
-  if (ratio < result.ratio || !(result.ratio == result.ratio)) {
+  if (ratio <= Real(1) || ratio < result.ratio || !(result.ratio == result.ratio)) {
     result.eased = true;
     return ratio;
   }
@@ -165,7 +179,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     evaluate(team, p);
   }
   if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
-  if (!(result.ratio <= Real(1)) && !p.m.is_soft && p.s.push_share > Real(0) && is_pushed_back(team, p)) {
+  if (!p.m.is_soft && p.s.push_share > Real(0) && is_pushed_in_vain(team, p, result.ratio <= Real(1))) {
     result.ratio = stop_pushing(team, p, result);
   }
   return result;

@@ -23,6 +23,7 @@
 // Cost: linear in bodies for trees, else one linear solve.
 #pragma once
 
+#include "engine/step/outcome.hpp"
 #include "engine/step/owed_forces.hpp"
 #include "engine/step/synchronise_trees.hpp"
 
@@ -385,7 +386,9 @@ AXION_HD_CALL void synchronise_whole(const Team& team, solver::Problem<Real>& p,
 template <typename Real, team::Team Team>
 AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                const model::StepSettings<Real>& settings) {
-  if (!settings.half_step_start) {
+  // What presses in overlap that no step resolves has any impulse: nothing follows from half of it.
+  const bool unsettled = (w.record->outcome & (kOverlapBit | kConvergedBit)) == kOverlapBit;
+  if (!settings.half_step_start || unsettled) {
     team.for_each(m.body_count, [&](int b) { w.v_at_pose[b] = w.v[b], w.omega_at_pose[b] = w.omega[b]; });
     return;
   }
