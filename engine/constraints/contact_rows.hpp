@@ -150,7 +150,7 @@ AXION_HD inline NormalLaw<Real> limit_law(const model::ModelView<Real>& m, const
   const Real furthest = Real(kGreatestRecovery) / s.dt;
   if (is_hinge && fastest > furthest) fastest = furthest;
   if (fastest < s.depenetration_velocity) fastest = s.depenetration_velocity;
-  return bounded_parting(law, s.push_share * fastest, Real(0));
+  return bounded_parting(law, s.push_share * s.limit_share * fastest, Real(0));
 }
 
 // Slower than this bodies come together without a rebound: twice what gravity adds in a step.

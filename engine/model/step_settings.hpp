@@ -24,7 +24,9 @@ struct StepSettings {
   bool half_step_start;  // where the joint mode has use for it
   Real baumgarte;
   Real depenetration_velocity, limit_recovery_time, contact_compliance, contact_margin, equality_pull;
-  Real push_share = 1;  // of the speeds at which overlap and eased locks are worked off in this step
+  // Of the speeds at which overlap and eased locks are worked off, and joints are pushed back from beyond limits, in
+  // this step.
+  Real push_share = 1, limit_share = 1;
 };
 
 // `options` have been validated.

@@ -2,10 +2,11 @@
 //
 // A weld to a body that clients place out of reach, or a mimic joint that a limit holds, has no step that meets it. Its
 // rows then push with all that a near-singular matrix gives, and open the joints of the tree. So a step whose solve
-// fails, or throws bodies, while some lock starts off, is solved again with those locks eased: they follow the law of
-// soft_laws.hpp, bounded, so that the system has a solution that the rest of it holds, and comes to rest where the
-// weighted square of what they are off is least. Locks on the world of one tree are eased together, so that two that
-// pull a hand apart share what cannot be met. Others that held at the start stay rigid: standing still meets them.
+// fails, or throws bodies, while some lock starts off, or in which locks hold what a contact or a limit pushes, is
+// solved again with those locks eased: they follow the law of soft_laws.hpp, bounded, so that the system has a solution
+// that the rest of it holds, and comes to rest where the weighted square of what they are off is least. Locks on the
+// world of one tree are eased together, so that two that pull a hand apart share what cannot be met. Others that held
+// at the start stay rigid: standing still meets them.
 //
 // A lock that was eased stays so in the next steps, is tried rigid again now and then once a step could close it, and
 // is rigid from when it is met. So each choice follows from the state of the world alone.

@@ -73,8 +73,8 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
   return greater(ratio, poses);
 }
 
-// Solves again, locks that no motion meets eased, where the attempt failed and some start off, or where they hold what a
-// limit or a contact pushes. Returns the worst residual ratio of the iterate that is left.
+// Solves again, locks that no motion meets eased, where the attempt failed and some start off, or where they hold what
+// a limit or a contact pushes. Returns the worst residual ratio of the iterate that is left.
 template <typename Real, typename Team>
 AXION_HD_RARE Real ease_unmet(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
   const Real closing = fastest_closing(team, p);
@@ -104,8 +104,8 @@ AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& c
   return ratio;
 }
 
-// Whether joints are pushed back from beyond their limits while a limit is not met at all, or, of an iterate that is not
-// `solved`, any row of a joint. Contacts fail for reasons of their own.
+// Whether joints are pushed back from beyond their limits while a limit is not met at all, or, of an iterate that is
+// not `solved`, any row of a joint. Contacts fail for reasons of their own.
 template <typename Real, typename Team>
 AXION_HD_RARE bool is_pushed_in_vain(const Team& team, const Problem<Real>& p, bool solved) {
   const Real unmet =
@@ -123,16 +123,15 @@ AXION_HD_RARE bool is_pushed_in_vain(const Team& team, const Problem<Real>& p, b
 template <typename Real, typename Team>
 AXION_HD_RARE Real stop_pushing(const Team& team, Problem<Real>& p, NewtonResult<Real>& result) {
   const auto& w = p.w;
-  const Real share = p.s.push_share;
   copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
-  p.s.push_share = 0;
+  p.s.limit_share = 0;
   start_at_last(team, p);
   const Real ratio = attempt(team, p, result.counts, false);
   if (ratio <= Real(1) || ratio < result.ratio || !(result.ratio == result.ratio)) {
     result.eased = true;
     return ratio;
   }
-  p.s.push_share = share;
+  p.s.limit_share = 1;
   copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
   return evaluate(team, p);
 }
@@ -179,7 +178,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     evaluate(team, p);
   }
   if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
-  if (!p.m.is_soft && p.s.push_share > Real(0) && is_pushed_in_vain(team, p, result.ratio <= Real(1))) {
+  if (!p.m.is_soft && is_pushed_in_vain(team, p, result.ratio <= Real(1))) {
     result.ratio = stop_pushing(team, p, result);
   }
   return result;

@@ -383,12 +383,21 @@ AXION_HD_CALL void synchronise_whole(const Team& team, solver::Problem<Real>& p,
   team.for_each(p.m.body_count, [&](int b) { p.w.v_plus[b] = p.w.v[b], p.w.omega_plus[b] = p.w.omega[b]; });
 }
 
+// Whether v_plus has a body that contacts in overlap, or eased locks, throw: what presses on what no step resolves has
+// any impulse, and nothing follows from half of it.
+template <typename Real, typename Team>
+AXION_HD_RARE bool is_thrown(const Team& team, const solver::Problem<Real>& p) {
+  const Real fast = constraints::fastest_pull(p.s), least = Real(solver::CalmingParameters::kLeastGain) * p.s.dt;
+  return team.template max<Real>(p.m.body_count, [&](int b) {
+    const Real most = solver::greater(fast, math::norm(p.w.v[b])) + least;
+    return math::norm(p.w.v_plus[b]) > most ? Real(1) : Real(0);
+  }) > Real(0);
+}
+
 template <typename Real, team::Team Team>
 AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                const model::StepSettings<Real>& settings) {
-  // What presses in overlap that no step resolves has any impulse: nothing follows from half of it.
-  const bool unsettled = (w.record->outcome & (kOverlapBit | kConvergedBit)) == kOverlapBit;
-  if (!settings.half_step_start || unsettled) {
+  if (!settings.half_step_start) {
     team.for_each(m.body_count, [&](int b) { w.v_at_pose[b] = w.v[b], w.omega_at_pose[b] = w.omega[b]; });
     return;
   }
@@ -401,8 +410,9 @@ AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m
   const bool held = trees || !solver::is_pile(team, p);
   if (!trees) synchronise_whole(team, p, held);
   const bool cut = bound_changes(team, p, held);
+  const bool thrown = (w.record->outcome & (kOverlapBit | kEasedBit)) != 0 && is_thrown(team, p);
   team.for_each(m.body_count, [&](int b) {
-    const Real share = cut ? w.step.body_share[b] : Real(1);
+    const Real share = thrown ? Real(0) : cut ? w.step.body_share[b] : Real(1);
     w.v_at_pose[b] = w.v[b] + share * (w.v_plus[b] - w.v[b]);
     w.omega_at_pose[b] = w.omega[b] + share * (w.omega_plus[b] - w.omega[b]);
   });
