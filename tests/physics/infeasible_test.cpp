@@ -125,8 +125,8 @@ TEST(UnreachableTarget, a_coupling_that_a_limit_holds_gives_way_and_the_limit_do
   EXPECT_NEAR(world.world().axis_position[1], 0.02, 1e-4);
 }
 
-// A box whose target is 0.4 m below the floor that it stands on: the floor holds, whatever the impulse that a rigid weld
-// could bring against it. It is pressed in by less than its contacts' margin.
+// A box whose target is 0.4 m below the floor that it stands on: the floor holds, whatever the impulse that a rigid
+// weld could bring against it, but for a tenth of the margin of contacts.
 TEST(UnreachableTarget, a_target_below_the_floor_does_not_pull_a_body_through_it) {
   const std::string xml = R"(<mujoco><worldbody><geom type="plane" size="5 5 1"/><body name="target" mocap="true"
     pos="0 0 -0.4"/><body name="box" pos="0 0 0.1"><freejoint/><geom type="box" size="0.05 0.05 0.02" mass="1"/>
@@ -149,9 +149,10 @@ TEST(UnreachableTarget, a_target_below_the_floor_does_not_pull_a_body_through_it
 TEST(UnreachableTarget, limits_that_are_set_against_each_other_rest) {
   const std::string xml = R"(<mujoco><option gravity="0 0 0"/><default><joint damping="0.5" armature="0.01"/>
     <geom type="capsule" size="0.01" fromto="0 0 0 0.1 0 0" mass="0.1" contype="0" conaffinity="0"/></default>
-    <worldbody><body><joint name="a" axis="0 1 0"/><geom/></body><body pos="0 0.1 0"><joint name="b" axis="0 1 0"/><geom/></body>
-    </worldbody><tendon><fixed limited="true" range="1 1.2"><joint joint="a" coef="1"/><joint joint="b" coef="1"/>
-    </fixed>    <fixed limited="true" range="-1 -0.9"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed></tendon>
+    <worldbody><body><joint name="a" axis="0 1 0"/><geom/></body>
+    <body pos="0 0.1 0"><joint name="b" axis="0 1 0"/><geom/></body></worldbody><tendon>
+    <fixed limited="true" range="1 1.2"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed>
+    <fixed limited="true" range="-1 -0.9"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed></tendon>
     </mujoco>)";
   const auto expect_rest = [&](auto real) {
     testing::SingleWorld<decltype(real)> world(import::imported(xml).scene, options(false), 0.002);
