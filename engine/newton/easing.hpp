@@ -76,14 +76,22 @@ AXION_HD_RARE Real shared_error(const model::ModelView<Real>& m, const model::Wo
   return off;
 }
 
-// Whether the i-th lock, of a loop joint, starts further apart than rigid ones come back from within fastest_pull.
+// Whether the i-th lock, of a loop joint, or one that is eased with it, starts further apart than rigid ones come back
+// from within fastest_pull.
 template <typename Real>
-AXION_HD inline bool starts_far(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                const model::StepSettings<Real>& s, int i) {
+AXION_HD_RARE bool starts_far(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                              const model::StepSettings<Real>& s, int i) {
   if (i >= m.loop_count) return false;
-  const model::JointData<Real>& joint = m.joints[m.joint_count - m.loop_count + i];
-  return start_error(w, joint.lock_start, joint.translation_lock_count) >
-         constraints::fastest_pull(s) * greater(s.limit_recovery_time, s.dt);
+  const int tree = anchored_tree(m, i);
+  for (int k = 0; k < m.loop_count; ++k) {
+    if (k != i && (tree < 0 || anchored_tree(m, k) != tree)) continue;
+    const model::JointData<Real>& joint = m.joints[m.joint_count - m.loop_count + k];
+    if (joint.softness >= 0 && start_error(w, joint.lock_start, joint.translation_lock_count) >
+                                   constraints::fastest_pull(s) * greater(s.limit_recovery_time, s.dt)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // Before a step: which of the locks that were eased in the last one stay so, and which start far off. Needs
