@@ -11,7 +11,6 @@
 #include "engine/base/hash.hpp"
 #include "engine/import/mjcf.hpp"
 #include "tests/engine/backend/scenes.hpp"
-#include "tests/engine/newton/solver_scenes.hpp"
 
 namespace axion::testing {
 namespace {
@@ -269,42 +268,6 @@ TEST(Snapshot, a_frozen_world_is_a_snapshot_too_and_one_revives_it) {
   check(set(*batch, 1, frozen));
   step(*engine, *batch, 5);
   EXPECT_TRUE(static_cast<std::uint32_t>(read(*batch, Field::kOutcome, {1})[0]) & kNonFinite);
-}
-
-// A snapshot of version 1 of the format, which did not have `eased`.
-template <typename Real>
-std::string as_version_1(std::string bytes, const Model& model) {
-  const model::ModelView<Real> m = dynamic_cast<const backend::EngineModel&>(model).arrays<Real>().view();
-  backend::SnapshotHeader header;
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  model::WorldState<Real> none{};
-  std::size_t at = sizeof(header), from = 0;
-  for_each_field(m, none, [&](model::FieldKind, const std::string& name, auto*& array, std::size_t count) {
-    const bool of_contacts = name == "contacts" || name == "contact_gap" || name == "contact_moment";
-    if (of_contacts || name == "lambda_contact") count = count > 0 ? header.contact_count : 0;
-    if (name == "lambda_contact") count *= 3;
-    if (name == "warm") count = header.warm_count;
-    if (name == "eased") from = at;
-    at += count * sizeof(*array);
-  });
-  const std::size_t cut = m.lock_softness_count * sizeof(Real);
-  bytes.erase(from, cut);
-  header.version = 1, header.bytes -= cut;
-  std::memcpy(bytes.data(), &header, sizeof(header));
-  return signed_again(bytes);
-}
-
-TEST(Snapshot, of_an_engine_that_eased_nothing_goes_on_with_the_same_bits) {
-  for (const model::SceneSpec& scene : {four_bar(), box_and_sphere()}) {
-    const auto engine = cpu_engine();
-    const auto batch = take(engine->create_batch(batch_spec(compile_scene(scene), 2)));
-    step(*engine, *batch, 10);
-    const std::string snapshot = snapshot_of(*batch, 0), old = as_version_1<double>(snapshot, *batch->spec().model);
-    EXPECT_EQ(old.size() < snapshot.size(), scene.joints.size() == 4) << "a four-bar has a loop, and a box has none";
-    check(set(*batch, 1, old));
-    step(*engine, *batch, 10);
-    EXPECT_EQ(everything(*batch, 1), everything(*batch, 0));
-  }
 }
 
 struct Refusal {
