@@ -73,20 +73,17 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
   return greater(ratio, poses);
 }
 
-// Solves again, locks that no motion meets eased, where the attempt failed and some start off, or where they hold what
-// a limit or a contact pushes. Returns the worst residual ratio of the iterate that is left.
+// Eases locks that no motion meets, where no joint mode solved the step and some start off, or where they hold what a
+// limit or a contact pushes. Returns whether there are any: the step is then to be solved again.
 template <typename Real, typename Team>
-AXION_HD_RARE Real ease_unmet(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
+AXION_HD_RARE bool ease_unmet(const Team& team, const Problem<Real>& p, Real ratio) {
   const Real closing = fastest_closing(team, p);
   const bool unsolved = !(ratio <= Real(1));
   const bool pushed = (unsolved && is_pushed_back(team, p)) || pushes_in_vain(team, p);
-  if (!(closing > Real(0)) && !pushed) return ratio;
+  if (!(closing > Real(0)) && !pushed) return false;
   const bool failed =
       pushed || (unsolved && (closing > Real(EasingParameters::kFailedSpeed) || joints_failed(team, p)));
-  if (!failed && !(calm_share(team, p) < Real(1))) return ratio;
-  if (!ease_locks(team, p, pushed)) return ratio;
-  start_at_last(team, p);
-  return attempt(team, p, counts, false);
+  return (failed || calm_share(team, p) < Real(1)) && ease_locks(team, p, pushed);
 }
 
 // Solves again while bodies are thrown. Returns the worst residual ratio of the iterate that is left.
@@ -136,21 +133,11 @@ AXION_HD_RARE Real stop_pushing(const Team& team, Problem<Real>& p, NewtonResult
   return evaluate(team, p);
 }
 
-// Solves the step, falling back to more robust joint modes where their residual stays high. Starts at u⁻ or, where the
-// step was solved with other contacts, which `solved` counts, at what came of it.
+// Tries more robust joint modes while joints or dynamics fail; the best result wins.
 template <typename Real, typename Team>
-AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int solved = -1) {
+AXION_HD_CALL void fall_back(const Team& team, Problem<Real>& p, NewtonResult<Real>& result) {
   using model::JointMode;
-  NewtonResult<Real> result;
   const auto& w = p.w;
-  if (solved < 0) {
-    start_at_last(team, p);
-  } else {
-    match_impulses(team, p, w.newton.solved, w.newton.solved_moment, solved);
-  }
-  prepare_mode(team, p);
-  result.ratio = attempt(team, p, result.counts, solved >= 0);
-  if (p.m.lock_softness_count > 0) result.ratio = ease_unmet(team, p, result.counts, result.ratio);
   Real rank = rank_attempt(team, p, result.ratio);
   const JointMode asked = p.joint_mode;
   const JointMode chain[2] = {JointMode::kCurrent, JointMode::kLinearised};
@@ -176,6 +163,30 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     prepare_mode(team, p);
     copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
     evaluate(team, p);
+  }
+}
+
+// Solves the step. Starts at u⁻ or, where the step was solved with other contacts, which `solved` counts, at what came
+// of it.
+template <typename Real, typename Team>
+AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int solved = -1) {
+  NewtonResult<Real> result;
+  const auto& w = p.w;
+  if (solved < 0) {
+    start_at_last(team, p);
+  } else {
+    match_impulses(team, p, w.newton.solved, w.newton.solved_moment, solved);
+  }
+  const model::JointMode asked = p.joint_mode;
+  prepare_mode(team, p);
+  result.ratio = attempt(team, p, result.counts, solved >= 0);
+  fall_back(team, p, result);
+  if (p.m.lock_softness_count > 0 && ease_unmet(team, p, result.ratio)) {
+    p.joint_mode = asked, result.fallback = false;
+    start_at_last(team, p);
+    prepare_mode(team, p);
+    result.ratio = attempt(team, p, result.counts, false);
+    fall_back(team, p, result);
   }
   if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
   if (!p.m.is_soft && is_pushed_in_vain(team, p, result.ratio <= Real(1))) {
