@@ -219,7 +219,8 @@ struct WorldStatistics {
   std::array<double, kResidualBlockCount> residual{};             // m/s or rad/s
   std::array<double, kResidualBlockCount> residual_normalised{};  // multiples of the tolerance
   double max_penetration = 0;                                     // m
-  double max_joint_error = 0;                                     // m
+  double max_joint_error = 0;                                     // m, of joints that do not give way
+  double max_equality_error = 0;                                  // m (or rad), of equalities that were eased
 };
 
 // Per-world changes to the model; data are in the order of the worlds.

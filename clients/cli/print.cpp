@@ -65,7 +65,7 @@ std::string row_text(const v1::Tensor& tensor, std::int64_t row, const std::stri
 std::string outcome_text(std::uint32_t outcome) {
   std::vector<std::string> names;
   for (const auto bit : {v1::OUTCOME_CONVERGED, v1::OUTCOME_MAX_ITERATIONS, v1::OUTCOME_CONTACT_OVERFLOW,
-                         v1::OUTCOME_NON_FINITE, v1::OUTCOME_FALLBACK}) {
+                         v1::OUTCOME_NON_FINITE, v1::OUTCOME_FALLBACK, v1::OUTCOME_EASED, v1::OUTCOME_OVERLAP}) {
     if ((outcome & bit) != 0) {
       names.push_back(v1::Outcome_Name(bit).substr(std::string("OUTCOME_").size()));
     }

@@ -25,9 +25,11 @@ void print_counts(const char* name, const v1::BinnedCounts& counts) {
 
 void print_batch_stats(const v1::BatchSolverStats& stats) {
   absl::PrintF(
-      "world-steps %d: converged %.3f %%, max iterations %d, contact overflow %d, non finite %d, fallback %d\n",
+      "world-steps %d: converged %.3f %%, max iterations %d, contact overflow %d, non finite %d, fallback %d, eased "
+      "%d, "
+      "overlap %d\n",
       stats.world_steps(), share(stats.converged(), stats.world_steps()), stats.max_iterations(),
-      stats.contact_overflow(), stats.non_finite(), stats.fallback());
+      stats.contact_overflow(), stats.non_finite(), stats.fallback(), stats.eased(), stats.overlap());
   absl::PrintF("ended in joint mode");
   for (const char* mode : {"previous", "current", "linearised", "blended"}) {
     const auto found = stats.joint_modes().find(mode);
@@ -48,6 +50,8 @@ void print_batch_stats(const v1::BatchSolverStats& stats) {
   }
   absl::PrintF("greatest penetration %.4g m, greatest joint error %.4g m\n", stats.max_penetration_meters(),
                stats.max_joint_error_meters());
+  absl::PrintF("greatest overlap that stayed %.4g m, greatest error of an eased equality %.4g\n",
+               stats.max_overlap_meters(), stats.max_equality_error());
 }
 
 void print_world_stats(const v1::WorldSolverStats& worlds) {

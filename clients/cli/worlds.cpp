@@ -42,7 +42,7 @@ void print_step(const client::StepResult& result, const std::vector<std::int32_t
   absl::PrintF("stepped %d worlds to step %d, time %g s\n", n, n > 0 ? result.step_index()[0] : 0,
                n > 0 ? result.time()[0] : 0.0);
   for (const auto bit : {v1::OUTCOME_CONVERGED, v1::OUTCOME_MAX_ITERATIONS, v1::OUTCOME_CONTACT_OVERFLOW,
-                         v1::OUTCOME_NON_FINITE, v1::OUTCOME_FALLBACK}) {
+                         v1::OUTCOME_NON_FINITE, v1::OUTCOME_FALLBACK, v1::OUTCOME_EASED, v1::OUTCOME_OVERLAP}) {
     if (const int count = result.worlds_with(bit); count > 0) {
       absl::PrintF("  %-16s %d worlds\n", outcome_text(bit), count);
     }

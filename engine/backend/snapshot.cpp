@@ -18,7 +18,8 @@ static_assert(std::endian::native == std::endian::little, "snapshots are the arr
 
 constexpr char kMagic[8] = {'A', 'X', 'I', 'O', 'N', 'S', 'N', 'P'};
 constexpr std::size_t kTailBytes = sizeof(std::uint64_t) + 1;
-constexpr std::uint32_t kKnownOutcomes = kConverged | kMaxIterations | kContactOverflow | kNonFinite | kFallback;
+constexpr std::uint32_t kKnownOutcomes =
+    kConverged | kMaxIterations | kContactOverflow | kNonFinite | kFallback | kEased | kOverlap;
 constexpr double kMaxScale = 1e6, kScaleSlack = 1 + 1e-6;   // as requests may set them (checks.cpp), rounded to float32
 constexpr std::int64_t kMostSteps = std::int64_t(1) << 62;  // so that counting on cannot overflow
 constexpr double kUnitSlack = 1e-3;                         // |q|^2 - 1 of a rotation
@@ -56,6 +57,7 @@ void for_each_kept(const model::ModelView<Real>& m, model::WorldState<Real>& w, 
     if (is_array(array, w.lambda_contact)) used = 3 * std::size_t(header.contact_count);
     if (is_array(array, w.contact_gap)) used = header.contact_count;
     if (is_array(array, w.contact_moment)) used = count > 0 ? header.contact_count : 0;
+    if (is_array(array, w.eased) && header.version == kOldestSnapshotVersion) used = 0;
     f(name, array, used, count);
   });
 }
@@ -79,7 +81,7 @@ std::uint64_t layout_of(const EngineModel& model) {
                    const bool is_newer = is_array(array, none.sensed) || is_array(array, none.break_ratio) ||
                                          is_array(array, none.mocap_x) || is_array(array, none.mocap_q) ||
                                          is_array(array, none.contact_moment);
-                   if (is_newer && count == 0) return;
+                   if ((is_newer && count == 0) || is_array(array, none.eased)) return;  // the version says of eased
                    hash.add(std::uint64_t(kind));
                    hash.add(std::uint64_t(sizeof(*array)));
                    hash.add(std::uint64_t(count));
@@ -237,9 +239,9 @@ Status check_frame(std::string_view bytes, const std::string& name) {
     return refuse(name, text("has ", bytes.size(), " bytes that are no snapshot of a world."));
   }
   const SnapshotHeader header = header_of(bytes);
-  if (header.version != kSnapshotVersion) {
-    return refuse(name, text("has version ", header.version, " of the format; this engine reads version ",
-                             kSnapshotVersion, "."));
+  if (header.version < kOldestSnapshotVersion || header.version > kSnapshotVersion) {
+    return refuse(name, text("has version ", header.version, " of the format; this engine reads versions ",
+                             kOldestSnapshotVersion, " to ", kSnapshotVersion, "."));
   }
   if (header.bytes != bytes.size()) {
     return refuse(name, text("has ", bytes.size(), " bytes of ", header.bytes, ": it is not whole."));

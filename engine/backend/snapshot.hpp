@@ -4,7 +4,9 @@
 //   | the world's own numbers, float64, a row of all parameters (model/parameters.hpp), or none |
 //   | checksum of all before, 8 | kSnapshotEnd, 1 |
 // An array that a world is given later travels too: the list of fields is the format, and its hash is in the header, so
-// that a snapshot of other arrays is refused. Bytes come from outside and are hostile until check_snapshot has passed.
+// that a snapshot of other arrays is refused. Version 1 had no `eased` (model/world_state.hpp): such a snapshot is
+// taken as one of a world in which nothing was. Bytes come from outside and are hostile until check_snapshot has
+// passed.
 // Little-endian, as the tensors of the wire.
 #pragma once
 
@@ -20,7 +22,7 @@
 
 namespace axion::backend {
 
-inline constexpr std::uint32_t kSnapshotVersion = 1;
+inline constexpr std::uint32_t kOldestSnapshotVersion = 1, kSnapshotVersion = 2;
 inline constexpr char kSnapshotEnd = 'Z';  // not zero: arrays of byte strings drop zeros at the end
 
 struct SnapshotHeader {

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "engine/backend/checks.hpp"
+#include "engine/constraints/eased_locks.hpp"
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/step/write_field.hpp"
@@ -207,6 +208,7 @@ void WorldBlock<Real>::forget_impulses() {
   std::fill_n(w_.joint_torque, m_.joint_count, math::Vec3<Real>{});
   std::fill_n(w_.sensed, m_.sensors.sensed_size, Real(0));
   std::fill_n(w_.break_ratio, m_.break_count, Real(0));
+  std::fill_n(w_.eased, m_.lock_softness_count, Real(0));
   *w_.warm_count = 0;
   *w_.state_is_new = 1;
   std::copy_n(w_.v, m_.body_count, w_.v_at_pose);
@@ -268,6 +270,7 @@ WorldStatistics WorldBlock<Real>::statistics() const {
     s.residual[k] = r.residual[k], s.residual_normalised[k] = r.residual_normalised[k];
   }
   s.max_penetration = r.max_penetration, s.max_joint_error = r.max_joint_error;
+  s.max_equality_error = static_cast<double>(constraints::greatest_easing(m_, w_));
   return s;
 }
 

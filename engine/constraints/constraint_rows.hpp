@@ -11,6 +11,8 @@
 
 namespace axion::constraints {
 
+inline constexpr double kOutOfReach = 1e6;  // m/s or rad/s: the bias of a row that pushes nothing
+
 // a = J u + bias + compliance λ of a contact's normal or a limit: a ≥ 0 ⟂ λ ≥ 0. Of a rigid one this is one side of the
 // kink that the bound on the parting speed makes.
 template <typename Real>
@@ -59,10 +61,10 @@ struct ConstraintRows {
   Real* effort_compliance;         // [neffort]
   Real* effort_lower;              // [neffort] bounds of the impulse
   Real* effort_upper;              // [neffort]
-  Real* contact_rebound;           // [contact_capacity] least parting speed asked of a contact, m/s
+  Real* contact_rebound;  // [contact_capacity] least parting speed asked of a contact, m/s; -1: no joint opens it
   SoftContact<Real>* contact_law;  // [contact_capacity] of soft contacts (soft_laws.hpp); none where they are rigid
   NormalLaw<Real>* limit_law;      // [nlimit] likewise
-  NormalLaw<Real>* lock_law;       // [nlock] likewise, of the locks of loop joints and equalities that are soft
+  NormalLaw<Real>* lock_law;       // [nlock] of the locks of loop joints and equalities that give way by it
   VelocityProduct<Real>* link_turning;  // [nj less loops] likewise, of the joints of trees
   ContactMoment<Real>* moments;         // [moment_capacity]
   int* moment_count;                    // [1] where moment_capacity is above zero
@@ -100,7 +102,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "contact_rebound", w.contact_rebound, nc);
   f(kScratch, "contact_law", w.contact_law, m.is_soft ? nc : 0);
   f(kScratch, "limit_law", w.limit_law, m.is_soft ? m.limit_count : 0);
-  f(kScratch, "lock_law", w.lock_law, m.is_soft && m.lock_softness_count > 0 ? nlock : 0);
+  f(kScratch, "lock_law", w.lock_law, m.lock_softness_count > 0 ? nlock : 0);
   f(kScratch, "link_turning", w.link_turning, m.is_soft ? nj - m.loop_count : 0);
   f(kScratch, "contact_start", w.contact_start, nb + 1);
   f(kScratch, "contact_list", w.contact_list, 2 * m.block_capacity());

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "engine/constraints/axis_rows.hpp"
+#include "engine/constraints/blocked_contacts.hpp"
 #include "engine/constraints/constraint_rows.hpp"
 #include "engine/model/find_contact.hpp"
 #include "engine/model/shape_pairs.hpp"
@@ -121,7 +122,8 @@ AXION_HD inline NormalLaw<Real> normal_law(const model::ModelView<Real>& m, cons
   const model::Contact<Real>& c = w.contacts[i];
   const model::PairData<Real> pair = model::pair_data(m, c.pair);
   const Softness<Real> soft = softness(s, pair.stiffness, pair.damping);
-  const Real rebound = w.contact_rebound[i], v_dep = s.depenetration_velocity;
+  const Real rebound = w.contact_rebound[i], v_dep = s.push_share * s.depenetration_velocity;
+  if (rebound < 0) return {Real(kOutOfReach), Real(0)};
   NormalLaw<Real> law{gap_velocity(s, c.gap, soft.erp), soft.cfm};
   if (rebound > 0) {
     if (law.bias > -rebound) law.bias = -rebound;
@@ -147,7 +149,8 @@ AXION_HD inline NormalLaw<Real> limit_law(const model::ModelView<Real>& m, const
   Real fastest = -gap / s.limit_recovery_time;
   const Real furthest = Real(kGreatestRecovery) / s.dt;
   if (is_hinge && fastest > furthest) fastest = furthest;
-  return bounded_parting(law, fastest > s.depenetration_velocity ? fastest : s.depenetration_velocity, Real(0));
+  if (fastest < s.depenetration_velocity) fastest = s.depenetration_velocity;
+  return bounded_parting(law, s.push_share * s.limit_share * fastest, Real(0));
 }
 
 // Slower than this bodies come together without a rebound: twice what gravity adds in a step.
@@ -166,7 +169,8 @@ AXION_HD inline Real contact_gain_of_forces(const model::WorldView<Real>& w, con
 }
 
 // contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they
-// approach. Needs the contacts' rows and the last step's impulses.
+// approach; -1 of contacts that no joint opens (blocked_contacts.hpp). Needs the contacts' rows and the last step's
+// impulses.
 template <typename Real, typename Team>
 AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    const model::StepSettings<Real>& s, int contact_count) {
@@ -174,8 +178,9 @@ AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real
   team.for_each(contact_count, [&](int i) {
     const model::Contact<Real>& c = w.contacts[i];
     const Real e = model::pair_data(m, c.pair).restitution;
-    w.contact_rebound[i] = 0;
-    if (!(e > 0)) return;
+    const bool blocked = c.gap < 0 && is_blocked(m, w, c);
+    w.contact_rebound[i] = blocked ? Real(-1) : Real(0);
+    if (!(e > 0) || blocked) return;
     const int last = model::find_contact(w.warm, w.warm_count[0], c.pair, c.feature);
     if (last >= 0) w.contact_rebound[i] = e * w.warm[last].approach;
     const Real owed = w.body_force_debt[c.body_a];

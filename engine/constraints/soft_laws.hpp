@@ -28,7 +28,8 @@
 // meet have no impulse; overlaps that the forces of this step make are pushed from the next on, as MuJoCo's.
 //
 // Locks of loop joints and equalities have the law in both directions; so has dry friction, with k = 0, up to its
-// bounds.
+// bounds. Locks far off are bounded (bound_lock), and those that no motion meets have the law whatever the batch's
+// contacts are (newton/easing.hpp).
 //
 // In: contacts, rows, the state. Out: contact_law, limit_law, lock_law, effort_alpha and effort_compliance of dry
 // friction. Cost: linear in contacts, limits, locks and efforts.
@@ -36,13 +37,12 @@
 
 #include "engine/constraints/axis_rows.hpp"
 #include "engine/constraints/constraint_rows.hpp"
+#include "engine/constraints/eased_locks.hpp"
 #include "engine/constraints/link_turning.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
 
 namespace axion::constraints {
-
-inline constexpr double kOutOfReach = 1e6;  // m/s or rad/s: the bias of a row that pushes nothing
 
 // base^exponent of numbers from 0 to 1 and from 0 to kGreatestPower, to about 1e-6, by products and roots alone, which
 // have the same bits on every device.
@@ -157,9 +157,11 @@ AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Re
     const auto speed = [&](int k) { return row_velocity(row[k], c.body_a, c.body_b, w.v, w.omega); };
     const model::ImpedanceData<Real> law = model::impedance_of_pair(m, c.pair);
     const Real rate = speed(0);
-    const SoftStep<Real> step = soft_step(law, s, c.gap, rate, w.body_force_step[c.body_a]);
+    const Real gap = c.gap < -s.contact_margin ? s.push_share * c.gap : c.gap;
+    SoftStep<Real> step = soft_step(law, s, gap, rate, w.body_force_step[c.body_a]);
+    if (w.contact_rebound[i] < Real(0)) step.time = 0;
     SoftContact<Real>& soft = w.contact_law[i];
-    soft.normal = soft_law(law, s, step, c.gap, rate);
+    soft.normal = soft_law(law, s, step, gap, rate);
     soft.tangent_bias[0] = soft.tangent_bias[1] = soft.tangent_compliance = 0;
     soft.lift = soft.slip_lift = soft.slip_excess = 0;
     if (step.time == Real(0)) return;
@@ -187,16 +189,40 @@ AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Re
   });
 }
 
+// How a lock far off is bounded: the share of its error that its law is told of, and the least R/A.
+template <typename Real>
+struct LockBounds {
+  Real share = 1, least_give = 0;
+};
+
+// Of locks that are off by `depth` altogether. Free to come together they do so at fastest_pull at most; where they
+// cannot, R = k d r/pull keeps the force of those that are `eased` at what accelerates A by the option equality_pull.
+// All rows of a lock have the same bounds, so that it rests where the weighted square of its errors is least.
+template <typename Real>
+AXION_HD inline LockBounds<Real> bound_lock(const model::ImpedanceData<Real>& law, const model::StepSettings<Real>& s,
+                                            Real depth, bool eased) {
+  LockBounds<Real> bounds;
+  const Real stiffness = law.stiffness * impedance_at(law, depth), most = s.push_share * fastest_pull(s);
+  // How fast the law brings it together: by its damping, or where that is little within a quarter of its period.
+  const Real root = std::sqrt(stiffness), damped = stiffness / (law.damping > root ? law.damping : root);
+  if (damped * depth > most) bounds.share = most / (damped * depth);
+  if (eased) bounds.least_give = stiffness * bounds.share * depth / s.equality_pull;
+  return bounds;
+}
+
 // The law of a lock that is off by `error` and goes on at `rate`, in either direction; `depth` decides its impedance.
 // `turning` is what turning alone accelerates the error by, J' u.
 template <typename Real>
 AXION_HD inline NormalLaw<Real> lock_law(const model::ImpedanceData<Real>& law, const model::StepSettings<Real>& s,
-                                         Real depth, Real error, Real rate, Real turning, Real time) {
+                                         Real depth, Real error, Real rate, Real turning, Real time,
+                                         const LockBounds<Real>& bounds = {}) {
   const Real d = impedance_at(law, depth), h = s.dt, stiffness = law.stiffness * d;
   const Real push = h * (law.damping + h / 2 * stiffness);
   Real euler = 1;
   if (s.half_step_start) euler = push > Real(kSoftAxis) ? Real(1) - Real(kSoftAxis) / push : Real(0);
-  NormalLaw<Real> row = soft_law(law, s, SoftStep<Real>{time, d, euler}, error, rate);
+  NormalLaw<Real> row = soft_law(law, s, SoftStep<Real>{time, d, euler}, bounds.share * error, rate);
+  const Real give = (1 - d) / d;
+  if (bounds.least_give > give) row.compliance *= bounds.least_give / give;
   row.bias += turning / ((1 + euler) / 2 * law.damping + Real(1) / time + (1 + 3 * euler) / 4 * h * stiffness);
   return row;
 }
@@ -221,14 +247,21 @@ AXION_HD inline LockTurning<Real> lock_turning(const model::WorldView<Real>& w, 
   return {child - of(joint.parent, joint.p_PA), math::cross(parent, omega), math::dot(apart, apart)};
 }
 
-// Locks of loop joints and equalities that are soft. Needs start_joints and choose_force_steps.
+// Notes in a batch whose contacts are soft whether a lock that is off by `depth` pulls less than its law.
+template <typename Real, typename Locked>
+AXION_HD inline void note_bounded(const model::ModelView<Real>& m, const model::WorldView<Real>& w, const Locked& lock,
+                                  const LockBounds<Real>& bounds, Real depth) {
+  if (m.is_soft && lock.is_soft) w.eased[lock.softness] = bounds.share < Real(1) ? depth : Real(0);
+}
+
+// Locks of loop joints and equalities that give way by a law. Needs start_joints and choose_force_steps.
 template <typename Real, typename Team>
 AXION_HD_RARE void soften_locks(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                 const model::StepSettings<Real>& s) {
   team.for_each(m.loop_count, [&](int i) {
     const int j = m.joint_count - m.loop_count + i;
     const model::JointData<Real>& joint = m.joints[j];
-    if (joint.softness < 0) return;
+    if (!goes_by_law<Real>(m, w, joint)) return;
     const model::LockSoftness<Real>& soft = m.lock_softness[joint.softness];
     const int moves = joint.translation_lock_count, locks = moves + joint.rotation_lock_count;
     Real square = 0;
@@ -236,6 +269,9 @@ AXION_HD_RARE void soften_locks(const Team& team, const model::ModelView<Real>& 
       const Real error = (k < moves ? Real(1) : soft.turn_weight) * w.lock_start_error[joint.lock_start + k];
       square += error * error;
     }
+    const Real depth = std::sqrt(square);
+    const LockBounds<Real> bounds = bound_lock(soft.translation, s, depth, !(joint.is_soft && m.is_soft));
+    note_bounded(m, w, joint, bounds, depth);
     LockTurning<Real> turning;
     if (joint.slide_count + joint.hinge_count == 0) turning = lock_turning(w, joint);
     const math::Vec3<Real> child = free_turning(m, w, s, joint.child), parent = free_turning(m, w, s, joint.parent);
@@ -247,17 +283,20 @@ AXION_HD_RARE void soften_locks(const Team& team, const model::ModelView<Real>& 
                              ? math::dot(along.l, turning.anchors)
                              : -turning.square / 4 * w.lock_start_error[row] - math::dot(along.k_a, turning.frames);
       const Real rate = row_velocity(along, joint.child, joint.parent, w.v, w.omega);
-      w.lock_law[row] = lock_law(k < moves ? soft.translation : soft.rotation, s, std::sqrt(square),
-                                 w.lock_start_error[row], rate, apart + free, w.joint_force_step[j]);
+      w.lock_law[row] = lock_law(k < moves ? soft.translation : soft.rotation, s, depth, w.lock_start_error[row], rate,
+                                 apart + free, w.joint_force_step[j], bounds);
     }
   });
   team.for_each(m.tendon_count - m.tendon_axis_count, [&](int i) {
     const model::TendonData<Real>& equality = m.tendons[m.tendon_axis_count + i];
-    if (equality.softness < 0) return;
+    if (!goes_by_law<Real>(m, w, equality)) return;
     const Real error = w.lock_start_error[equality.lock];
+    const model::ImpedanceData<Real>& law = m.lock_softness[equality.softness].translation;
+    const LockBounds<Real> bounds = bound_lock(law, s, std::abs(error), !(equality.is_soft && m.is_soft));
+    note_bounded(m, w, equality, bounds, std::abs(error));
     const Real rate = tendon_velocity<Real>(m, equality, w.tendon_force, w.v, w.omega);
-    w.lock_law[equality.lock] = lock_law(m.lock_softness[equality.softness].translation, s, std::abs(error), error,
-                                         rate, Real(0), w.joint_force_step[m.lock_joint[equality.lock]]);
+    w.lock_law[equality.lock] = lock_law(law, s, std::abs(error), error, rate, Real(0),
+                                         w.joint_force_step[m.lock_joint[equality.lock]], bounds);
   });
 }
 

@@ -113,7 +113,7 @@ void add_loop_softness(const SceneSpec& scene, const std::vector<double>& slider
     const JointSpec& joint = scene.joints[j];
     if (is_weld(joint, closes_loop[j])) continue;
     const int index = model.joint_of_scene[kept++];
-    if (!joint.is_soft || !closes_loop[j]) continue;
+    if (!closes_loop[j] || joint.lock_stiffness > 0) continue;
     double move = 0, turn = 0;
     for (const int part : {joint.parent, joint.child}) {
       const int body = part < 0 ? kWorldBody : model.welded.body_map[at(part)];
@@ -130,6 +130,7 @@ void add_loop_softness(const SceneSpec& scene, const std::vector<double>& slider
       return make_impedance(soft.solref.data(), soft.solimp.data(), 0, mobility, a.softness_rule);
     };
     a.joints[at(index)].softness = static_cast<int>(a.lock_softness.size());
+    a.joints[at(index)].is_soft = joint.is_soft;
     a.lock_softness.push_back({law(move), law(turn / (weight * weight)), weight});
   }
 }
@@ -198,11 +199,11 @@ void add_equality_softness(const std::vector<AxisSoftness>& axes, const std::vec
   };
   for (std::size_t i = 0; i < welded.equalities.size(); ++i) {
     const EqualitySpec& equality = welded.equalities[i];
-    if (!equality.is_soft) continue;
+    if (equality.stiffness > 0) continue;
     const double mobility = of(equality.first) + (equality.has_second ? of(equality.second) : 0.0);
     if (mobility == 0) continue;  // nothing moves it
     TendonData<double>& row = a.tendons[at(a.tendon_axis_count) + i];
-    row.softness = static_cast<int>(a.lock_softness.size());
+    row.softness = static_cast<int>(a.lock_softness.size()), row.is_soft = equality.is_soft;
     const SoftnessSpec& soft = equality.softness;
     a.lock_softness.push_back(
         {make_impedance(soft.solref.data(), soft.solimp.data(), 0, mobility, a.softness_rule), {}, 1});

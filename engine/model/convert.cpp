@@ -82,7 +82,7 @@ JointData<float> convert(const JointData<double>& a) {
     b.hinge[k] = cast<float>(a.hinge[k]);
   }
   b.axis_dot = float(a.axis_dot), b.axis_cross_inverse = float(a.axis_cross_inverse);
-  b.softness = a.softness;
+  b.softness = a.softness, b.is_soft = a.is_soft;
   return b;
 }
 
@@ -142,7 +142,7 @@ TendonData<float> convert(const TendonData<double>& a) {
       a.axis,       a.lock, a.term_start, a.term_count,       a.span_start,     a.span_count,         a.side_start,
       a.side_count, a.node, {},           float(a.stiffness), float(a.damping), float(a.spring_slack)};
   for (int k = 0; k < 5; ++k) b.polynomial[k] = float(a.polynomial[k]);
-  b.softness = a.softness;
+  b.softness = a.softness, b.is_soft = a.is_soft;
   return b;
 }
 

@@ -96,6 +96,8 @@ enum Outcome : std::uint32_t {
   kContactOverflow = 1u << 2,  // contacts were dropped: the deepest were kept
   kNonFinite = 1u << 3,        // frozen at its last finite state until it is reset
   kFallback = 1u << 4,         // at least one step was redone with a more robust joint mode
+  kEased = 1u << 5,            // an equality that no motion could meet gave way
+  kOverlap = 1u << 6,          // bodies stayed deep in each other: no motion, or none within bounds, parts them
 };
 
 }  // namespace axion

@@ -121,7 +121,8 @@ struct JointData {
   math::Vec3<Real> perpendicular[2];     // completes hinge[0] to a frame (one hinge)
   Real axis_dot;                         // hinge[0] . hinge[1] (two hinges)
   Real axis_cross_inverse;               // 1 / |hinge[0] x hinge[1]| (two hinges)
-  int softness = -1;                     // of its locks: index into ModelView::lock_softness, -1: none
+  int softness = -1;                     // how its locks give way: index into ModelView::lock_softness, -1: not at all
+  bool is_soft = false;  // whether they always do where contacts are soft, or only while they cannot be met
   bool operator==(const JointData&) const = default;
 };
 
@@ -156,6 +157,7 @@ struct TendonData {
   Real stiffness, damping;
   Real spring_slack;  // of a tendon: its spring is slack up to this much beyond its axis' spring_reference
   int softness = -1;  // of an equality, as JointData's
+  bool is_soft = false;
   bool operator==(const TendonData&) const = default;
 };
 
@@ -400,7 +402,8 @@ struct ModelView {
   const ShapeSoftness* shape_softness;         // [shape_count]
   const ImpedanceData<Real>* pair_impedances;  // [pair_count]
   const ImpedanceData<Real>* limit_impedance;  // [limit_count]
-  const LockSoftness<Real>* lock_softness;     // [lock_softness_count] of joints that close loops, then of equalities
+  const LockSoftness<Real>*
+      lock_softness;  // [lock_softness_count] of joints that close loops, then of equalities, but for springs
   int lock_softness_count;
   SensorView<Real> sensors;
   int mocap_count;                // bodies that clients place
@@ -409,15 +412,5 @@ struct ModelView {
   const MocapData<Real>* mocaps;  // [mocap_count] in the order of the scene
   const MocapUse* mocap_uses;     // [mocap_use_count]
 };
-
-// Whether the locks of a joint, or of an equality, give way.
-template <typename Real>
-AXION_HD inline bool gives_way(const ModelView<Real>& m, const JointData<Real>& joint) {
-  return joint.lock_stiffness > 0 || (joint.softness >= 0 && m.is_soft);
-}
-template <typename Real>
-AXION_HD inline bool gives_way(const ModelView<Real>& m, const TendonData<Real>& equality) {
-  return equality.stiffness > 0 || (equality.softness >= 0 && m.is_soft);
-}
 
 }  // namespace axion::model

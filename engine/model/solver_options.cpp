@@ -69,6 +69,7 @@ Status validate(const SolverOptions& o) {
   if (Status s = check_range("limit_recovery_time", o.limit_recovery_time, 0.0, 1e6); !s.ok()) return s;
   if (Status s = check_range("contact_compliance", o.contact_compliance, 0.0, 1.0); !s.ok()) return s;
   if (Status s = check_range("contact_margin", o.contact_margin, 0.0, 10.0); !s.ok()) return s;
+  if (Status s = check_range("equality_pull", o.equality_pull, 1.0, 1e9); !s.ok()) return s;
   if (Status s = check_range("baumgarte", o.baumgarte, 0.0, 1.0); !s.ok()) return s;
   if (Status s = check_level(o); !s.ok()) return s;
   return check_symmetry(o);

@@ -81,6 +81,9 @@ struct SolverOptions {
   double limit_recovery_time = 0.05;
   double contact_compliance = 1e-7;  // m/N, capped at 1e-2 dt^2 of the contact's own inverse mass
   double contact_margin = 0.01;      // m; contacts are made this far ahead of touching, more at speed
+  // m/s^2, or rad/s^2 of turning; an equality that no motion meets pulls what it holds with what would accelerate that
+  // by this much in the reference configuration.
+  double equality_pull = 5000;
 };
 
 // The options of a preset.

@@ -23,7 +23,10 @@ struct StepSettings {
   bool line_search, warm_start;
   bool half_step_start;  // where the joint mode has use for it
   Real baumgarte;
-  Real depenetration_velocity, limit_recovery_time, contact_compliance, contact_margin;
+  Real depenetration_velocity, limit_recovery_time, contact_compliance, contact_margin, equality_pull;
+  // Of the speeds at which overlap and eased locks are worked off, and joints are pushed back from beyond limits, in
+  // this step.
+  Real push_share = 1, limit_share = 1;
 };
 
 // `options` have been validated.
@@ -50,6 +53,7 @@ StepSettings<Real> make_step_settings(const SolverOptions& options, double dt) {
   s.limit_recovery_time = static_cast<Real>(options.limit_recovery_time);
   s.contact_compliance = static_cast<Real>(options.contact_compliance);
   s.contact_margin = static_cast<Real>(options.contact_margin);
+  s.equality_pull = static_cast<Real>(options.equality_pull);
   return s;
 }
 

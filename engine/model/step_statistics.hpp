@@ -46,7 +46,9 @@ struct BinnedCounts {
 // What happened in the world-steps of one launch, over all requests; summed in a fixed order.
 struct StepStatistics {
   std::int64_t world_steps = 0;
-  std::int64_t converged = 0, max_iterations = 0, contact_overflow = 0, non_finite = 0, fallback = 0;  // world-steps
+  // World-steps by outcome.
+  std::int64_t converged = 0, max_iterations = 0, contact_overflow = 0, non_finite = 0, fallback = 0, eased = 0,
+               overlap = 0;
   BinnedCounts<kNewtonIterationBounds.size()> newton_iterations;  // linearisations with a Newton step
   BinnedCounts<kLinearIterationBounds.size()> linear_iterations;
   BinnedCounts<kLineSearchBounds.size()> line_search_steps;
@@ -56,12 +58,15 @@ struct StepStatistics {
   BinnedCounts<kContactBounds.size()> contacts;
   std::array<std::int64_t, kJointModeCount> joint_modes{};  // world-steps that ended in each model::JointMode
   double max_penetration = 0;                               // m
-  double max_joint_error = 0;                               // m
+  double max_joint_error = 0;                               // m, of joints that do not give way
+  double max_equality_error = 0;                            // m (or rad), of equalities in steps that eased them
+  double max_overlap = 0;  // m, the penetration in steps in which bodies stayed in each other
 
   AXION_HD void add(const StepStatistics& other) {
     world_steps += other.world_steps;
     converged += other.converged, max_iterations += other.max_iterations;
     contact_overflow += other.contact_overflow, non_finite += other.non_finite, fallback += other.fallback;
+    eased += other.eased, overlap += other.overlap;
     newton_iterations.add(other.newton_iterations);
     linear_iterations.add(other.linear_iterations);
     line_search_steps.add(other.line_search_steps);
@@ -72,15 +77,20 @@ struct StepStatistics {
     for (int mode = 0; mode < kJointModeCount; ++mode) joint_modes[mode] += other.joint_modes[mode];
     if (other.max_penetration > max_penetration) max_penetration = other.max_penetration;
     if (other.max_joint_error > max_joint_error) max_joint_error = other.max_joint_error;
+    if (other.max_equality_error > max_equality_error) max_equality_error = other.max_equality_error;
+    if (other.max_overlap > max_overlap) max_overlap = other.max_overlap;
   }
 
-  // Counts one step of one world. Record is model::StepRecord; a step that ended non-finite has no numbers to bin.
+  // Counts one step of one world, which left equalities `equality_error` off. Record is model::StepRecord; a step that
+  // ended non-finite has no numbers to bin.
   template <typename Record>
-  AXION_HD void count(const Record& record) {
+  AXION_HD void count(const Record& record, double equality_error) {
     world_steps += 1;
     converged += (record.outcome & kConverged) != 0, max_iterations += (record.outcome & kMaxIterations) != 0;
     contact_overflow += (record.outcome & kContactOverflow) != 0, fallback += (record.outcome & kFallback) != 0;
-    non_finite += (record.outcome & kNonFinite) != 0;
+    non_finite += (record.outcome & kNonFinite) != 0, eased += (record.outcome & kEased) != 0;
+    const bool overlaps = (record.outcome & kOverlap) != 0;
+    overlap += overlaps;
     if ((record.outcome & kNonFinite) != 0) return;
     // Copies: device code may not refer to a constant that lives on the host.
     constexpr auto newton_bounds = kNewtonIterationBounds;
@@ -102,6 +112,8 @@ struct StepStatistics {
     joint_modes[static_cast<int>(record.joint_mode)] += 1;
     if (record.max_penetration > max_penetration) max_penetration = record.max_penetration;
     if (record.max_joint_error > max_joint_error) max_joint_error = record.max_joint_error;
+    if (equality_error > max_equality_error) max_equality_error = equality_error;
+    if (overlaps && record.max_penetration > max_overlap) max_overlap = record.max_penetration;
   }
 };
 

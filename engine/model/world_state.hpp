@@ -105,8 +105,10 @@ struct WorldState {
                                      // N m s, world axes, or none where no pair has any
   math::Vec3<Real>* joint_force;     // [nj] impulse of the last request's last step on the child, N s
   math::Vec3<Real>* joint_torque;    // [nj] about the child's centre of mass, N m s
-  Real* sensed;               // [sensors.sensed_size] what sensors of accelerations and forces read (step/sense.hpp)
-  Real* break_ratio;          // [break_count] since a reset or a new state (step/break_ratios.hpp)
+  Real* sensed;       // [sensors.sensed_size] what sensors of accelerations and forces read (step/sense.hpp)
+  Real* eased;        // [lock_softness_count] of a joint that closes a loop, or an equality, that could not be met
+                      // in the last step: how far off it is, m (or rad), above 0; else 0
+  Real* break_ratio;  // [break_count] since a reset or a new state (step/break_ratios.hpp)
   math::Vec3<Real>* mocap_x;  // [mocap_count] where clients have placed bodies: frames of the scene, in the world
   math::Quat<Real>* mocap_q;  // [mocap_count]
   // Parameters.
@@ -156,6 +158,7 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, WorldState<Real>& 
   f(kState, "joint_force", w.joint_force, nj);
   f(kState, "joint_torque", w.joint_torque, nj);
   f(kState, "sensed", w.sensed, m.sensors.sensed_size);
+  f(kState, "eased", w.eased, m.lock_softness_count);
   f(kState, "break_ratio", w.break_ratio, m.break_count);
   f(kState, "mocap_x", w.mocap_x, m.mocap_count);
   f(kState, "mocap_q", w.mocap_q, m.mocap_count);

@@ -9,6 +9,8 @@
 #pragma once
 
 #include "engine/newton/attempt.hpp"
+#include "engine/newton/calming.hpp"
+#include "engine/newton/easing.hpp"
 #include "engine/newton/start.hpp"
 
 namespace axion::solver {
@@ -18,6 +20,7 @@ struct NewtonResult {
   Real ratio = 0;  // the worst residual ratio; at most one: converged
   NewtonCounts counts;
   bool fallback = false;
+  bool eased = false;  // joints beyond their limits are not pushed back
 };
 
 // How far the iterate turns any body beyond where u⁻ would, rad.
@@ -57,7 +60,7 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
   if (p.joint_mode != model::JointMode::kLinearised) return ratio;
   const Real poses = team.template max<Real>(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
-    if (model::gives_way(p.m, joint)) return Real(0);  // its locks do so by design
+    if (constraints::gives_way<Real>(p.m, p.w, joint)) return Real(0);  // its locks do so by design
     constraints::JointEvaluation<Real> e;
     constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position,
                                                                  e);
@@ -70,20 +73,71 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
   return greater(ratio, poses);
 }
 
-// Solves the step, falling back to more robust joint modes where their residual stays high. Starts at u⁻ or, where the
-// step was solved with other contacts, which `solved` counts, at what came of it.
+// Eases locks that no motion meets, where no joint mode solved the step and some start off, or where they hold what a
+// limit or a contact pushes. Returns whether there are any: the step is then to be solved again.
 template <typename Real, typename Team>
-AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int solved = -1) {
-  using model::JointMode;
-  NewtonResult<Real> result;
-  const auto& w = p.w;
-  if (solved < 0) {
+AXION_HD_RARE bool ease_unmet(const Team& team, const Problem<Real>& p, Real ratio) {
+  const Real closing = fastest_closing(team, p);
+  const bool unsolved = !(ratio <= Real(1));
+  const bool pushed = (unsolved && is_pushed_back(team, p)) || pushes_in_vain(team, p);
+  if (!(closing > Real(0)) && !pushed) return false;
+  const bool failed =
+      pushed || (unsolved && (closing > Real(EasingParameters::kFailedSpeed) || joints_failed(team, p)));
+  return (failed || calm_share(team, p) < Real(1)) && ease_locks(team, p, pushed);
+}
+
+// Solves again while bodies are thrown. Returns the worst residual ratio of the iterate that is left.
+template <typename Real, typename Team>
+AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
+  for (int k = 0; k < 2; ++k) {
+    const Real share = calm_share(team, p);
+    if (!(share < Real(1))) return ratio;
+    p.s.push_share = k == 0 ? share : Real(0);
+    if (p.m.is_soft) constraints::soften_contacts(team, p.m, p.w, p.s, p.contact_count);
+    if (p.m.lock_softness_count > 0) constraints::soften_locks(team, p.m, p.w, p.s);
     start_at_last(team, p);
-  } else {
-    match_impulses(team, p, w.newton.solved, w.newton.solved_moment, solved);
+    ratio = attempt(team, p, counts, false);
   }
-  prepare_mode(team, p);
-  result.ratio = attempt(team, p, result.counts, solved >= 0);
+  return ratio;
+}
+
+// Whether joints are pushed back from beyond their limits while a limit is not met at all, or, of an iterate that is
+// not `solved`, any row of a joint. Contacts fail for reasons of their own.
+template <typename Real, typename Team>
+AXION_HD_RARE bool is_pushed_in_vain(const Team& team, const Problem<Real>& p, bool solved) {
+  const Real unmet =
+      team.template max<Real>(p.m.limit_count, [&](int i) { return p.w.natural_residual[p.limit_base() + i]; });
+  if (!(unmet > Real(EasingParameters::kFailedSpeed))) {
+    const auto ratio = [&](int i) { return p.w.natural_residual[i] / p.w.row_tolerance[i]; };
+    if (solved || team.template max<Real>(p.contact_base(), ratio) <= Real(1)) return false;
+  }
+  return is_pushed_back(team, p);
+}
+
+// Solves again without pushing joints back from beyond their limits, where what holds them lets no step do so: two
+// limits that a tendon or a loop sets against each other. Returns the worst residual ratio of the iterate that is left,
+// the better of both.
+template <typename Real, typename Team>
+AXION_HD_RARE Real stop_pushing(const Team& team, Problem<Real>& p, NewtonResult<Real>& result) {
+  const auto& w = p.w;
+  copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+  p.s.limit_share = 0;
+  start_at_last(team, p);
+  const Real ratio = attempt(team, p, result.counts, false);
+  if (ratio <= Real(1) || ratio < result.ratio || !(result.ratio == result.ratio)) {
+    result.eased = true;
+    return ratio;
+  }
+  p.s.limit_share = 1;
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
+  return evaluate(team, p);
+}
+
+// Tries more robust joint modes while joints or dynamics fail; the best result wins.
+template <typename Real, typename Team>
+AXION_HD_CALL void fall_back(const Team& team, Problem<Real>& p, NewtonResult<Real>& result) {
+  using model::JointMode;
+  const auto& w = p.w;
   Real rank = rank_attempt(team, p, result.ratio);
   const JointMode asked = p.joint_mode;
   const JointMode chain[2] = {JointMode::kCurrent, JointMode::kLinearised};
@@ -109,6 +163,34 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     prepare_mode(team, p);
     copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
     evaluate(team, p);
+  }
+}
+
+// Solves the step. Starts at u⁻ or, where the step was solved with other contacts, which `solved` counts, at what came
+// of it.
+template <typename Real, typename Team>
+AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int solved = -1) {
+  NewtonResult<Real> result;
+  const auto& w = p.w;
+  if (solved < 0) {
+    start_at_last(team, p);
+  } else {
+    match_impulses(team, p, w.newton.solved, w.newton.solved_moment, solved);
+  }
+  const model::JointMode asked = p.joint_mode;
+  prepare_mode(team, p);
+  result.ratio = attempt(team, p, result.counts, solved >= 0);
+  fall_back(team, p, result);
+  if (p.m.lock_softness_count > 0 && ease_unmet(team, p, result.ratio)) {
+    p.joint_mode = asked, result.fallback = false;
+    start_at_last(team, p);
+    prepare_mode(team, p);
+    result.ratio = attempt(team, p, result.counts, false);
+    fall_back(team, p, result);
+  }
+  if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
+  if (!p.m.is_soft && is_pushed_in_vain(team, p, result.ratio <= Real(1))) {
+    result.ratio = stop_pushing(team, p, result);
   }
   return result;
 }

@@ -54,6 +54,25 @@ struct LoadParameters {
   static constexpr double kFirst = 1e-4, kMost = 1e-2, kGrowth = 10;
 };
 
+// Locks that no motion meets (easing.hpp).
+struct EasingParameters {
+  // Of a row's tolerance, over a step: a lock that is no further off at the start is met.
+  static constexpr double kMet = 4;
+  // m/s or rad/s: a step that leaves locks unmet that close faster than this has failed for that alone.
+  static constexpr double kFailedSpeed = 0.1;
+  // rad or m: a limit passed by more pushes its joint back against what holds that.
+  static constexpr double kBeyond = 0.01;
+  // An eased lock is tried rigid every so many steps, once a step closes it at this speed, m/s or rad/s.
+  static constexpr int kTryEvery = 8;
+  static constexpr double kTrySpeed = 1;
+};
+
+// Steps that would throw bodies (calming.hpp).
+struct CalmingParameters {
+  // m/s²; a body that gains less is not thrown.
+  static constexpr double kLeastGain = 10 * 9.81;
+};
+
 // The start of a step (start.hpp) and the choice of another joint mode (newton.hpp).
 struct AttemptParameters {
   // Of the contact margin: from this depth on a step starts at this share of u⁻.

@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "engine/constraints/eased_locks.hpp"
 #include "engine/problem/impulses.hpp"
 
 namespace axion::solver {
@@ -88,7 +89,7 @@ AXION_HD_RARE void evaluate_soft_equality(const Problem<Real>& p, const model::T
 
 template <typename Real>
 AXION_HD_RARE void evaluate_equality(const Problem<Real>& p, const model::TendonData<Real>& equality) {
-  if (equality.softness >= 0 && p.m.is_soft) return evaluate_soft_equality(p, equality);
+  if (constraints::goes_by_law<Real>(p.m, p.w, equality)) return evaluate_soft_equality(p, equality);
   const int row = equality.lock;
   constraints::Softness<Real> soft = constraints::softness(p.s, equality.stiffness, equality.damping);
   if (p.joint_mode == model::JointMode::kLinearised && soft.erp == Real(1)) soft.erp = Real(0.5);

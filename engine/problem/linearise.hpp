@@ -285,7 +285,7 @@ AXION_HD_RARE void linearise_equalities(const Team& team, const Problem<Real>& p
   const int first = p.m.tendon_axis_count;
   team.for_each(p.m.tendon_count - first, [&](int i) {
     const model::TendonData<Real>& equality = p.m.tendons[first + i];
-    const bool is_law = equality.softness >= 0 && p.m.is_soft;  // of velocities, along J(q⁻)
+    const bool is_law = constraints::goes_by_law<Real>(p.m, p.w, equality);  // of velocities, along J(q⁻)
     constraints::for_each_term(equality, [&](int k) {
       if (is_law) return;
       const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
@@ -294,7 +294,7 @@ AXION_HD_RARE void linearise_equalities(const Team& team, const Problem<Real>& p
       if (term.b >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[term.b], row.k_b);
     });
     p.w.compliance[equality.lock] = p.w.lock_compliance[equality.lock];
-    ease_loop_lock(p, model::gives_way(p.m, equality), equality.lock);
+    ease_loop_lock(p, constraints::gives_way<Real>(p.m, p.w, equality), equality.lock);
   });
 }
 
@@ -304,7 +304,7 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.body_count, [&](int b) { linearise_bodies_of(p, b); });
   team.for_each(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
-    const bool is_law = joint.softness >= 0 && p.m.is_soft;  // of velocities, along J(q⁻)
+    const bool is_law = constraints::goes_by_law<Real>(p.m, p.w, joint);  // of velocities, along J(q⁻)
     const int end = joint.lock_start + joint.translation_lock_count + joint.rotation_lock_count;
     for (int i = is_law ? end : joint.lock_start; i < end; ++i) {
       model::Row<Real>& row = p.w.row[i];
@@ -317,7 +317,7 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
       if (j < p.m.joint_count - p.m.loop_count) {
         p.w.compliance[i] += joint_proximal<Real>() * p.w.row_scale[i];
       } else {
-        ease_loop_lock(p, model::gives_way(p.m, joint), i);
+        ease_loop_lock(p, constraints::gives_way<Real>(p.m, p.w, joint), i);
       }
     }
   });

@@ -74,20 +74,22 @@ AXION_HD_RARE void evaluate_soft_locks(const Problem<Real>& p, const model::Join
 template <typename Real>
 AXION_HD inline Real recovered_share(const Problem<Real>& p, const model::JointData<Real>& joint, int locks,
                                      Real share) {
-  Real off = 0;
-  for (int row = joint.lock_start; row < joint.lock_start + locks; ++row) {
-    off = greater(off, std::abs(p.w.lock_start_error[row]));
+  Real off = 0, apart = 0;
+  for (int i = 0; i < locks; ++i) {
+    off = greater(off, std::abs(p.w.lock_start_error[joint.lock_start + i]));
+    if (i < joint.translation_lock_count) apart = off;
   }
   if (!(share * off > Real(kLeastRecovery) * p.s.dt)) return share;
   const Real most = greatest_recovery(p, off) * p.s.dt / off;
-  return share < most ? share : most;
+  const Real recovered = share < most ? share : most, fastest = constraints::fastest_pull(p.s) * p.s.dt;
+  return recovered * apart > fastest ? fastest / apart : recovered;
 }
 
 // Locks of joint j at the iterate: errors, rows of the matrix, rows of the impulses, natural residuals.
 template <typename Real>
 AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
   const model::JointData<Real>& joint = p.m.joints[j];
-  if (joint.softness >= 0 && p.m.is_soft) return evaluate_soft_locks(p, joint);
+  if (constraints::goes_by_law<Real>(p.m, p.w, joint)) return evaluate_soft_locks(p, joint);
   const int locks = joint.translation_lock_count + joint.rotation_lock_count;
   constraints::JointEvaluation<Real> e;
   const bool at_start = has_start_rows(p);

@@ -199,7 +199,7 @@ AXION_HD inline void run_steps(const Team& team, const StepJob<Real>& job, const
       team.for_each(1, [&](int) {
         const std::uint32_t converged = step == 0 ? bits : (before & bits);
         *w.outcome = ((before | bits) & ~std::uint32_t(kConverged)) | (converged & kConverged);
-        statistics->count(*w.record);
+        statistics->count(*w.record, static_cast<double>(constraints::greatest_easing(job.m, w)));
       });
       if (!frozen && job.m.break_count > 0) note_break_ratios(team, job.m, w);
       if (!frozen && (records || last)) keep_joint_impulses(team, job, w);

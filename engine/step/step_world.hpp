@@ -23,6 +23,9 @@
 
 namespace axion::step {
 
+inline constexpr double kDeep = 0.1;         // of contact_margin: overlap that is told of
+inline constexpr double kPartingTime = 0.2;  // s
+
 template <typename Real, typename Team>
 AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p) {
   team.for_each(p.m.joint_count, [&](int j) {
@@ -176,7 +179,10 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
     for (int k = 0; k < p.m.joints[j].axis_count; ++k) w.axis_position[p.m.joints[j].axis_start + k] = e.coordinate[k];
     w.step.anchor_error[j] = e.anchor_error;
   });
-  const Real joint_error = team.template max<Real>(p.m.joint_count, [&](int j) { return w.step.anchor_error[j]; });
+  if (p.m.lock_softness_count > 0) solver::note_easing(team, p);
+  const Real joint_error = team.template max<Real>(p.m.joint_count, [&](int j) {
+    return constraints::goes_by_law<Real>(p.m, w, p.m.joints[j]) ? Real(0) : w.step.anchor_error[j];
+  });
   const Real penetration = team.template max<Real>(p.contact_count, [&](int i) { return -w.contact_gap[i]; });
   team.for_each(1, [&](int) {
     w.warm_count[0] = p.contact_count;
@@ -184,6 +190,39 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
     w.record->max_joint_error = static_cast<float>(joint_error);
     w.record->max_penetration = static_cast<float>(penetration);
   });
+}
+
+// contact_margin without what soft contacts add to it (suit_settings).
+template <typename Real>
+AXION_HD inline Real deep_margin(const model::ModelView<Real>& m, const model::StepSettings<Real>& s) {
+  return m.is_soft ? s.contact_margin - m.soft_margin : s.contact_margin;
+}
+
+// Of the contacts that a step leaves deep: bits of its outcome. They stay where they come apart at less than half of
+// depenetration_velocity and would take longer than kPartingTime; soft ones, which bodies press into each other as they
+// meet, where they go in no faster either.
+struct Overlap {
+  bool stays = false, grows = false;
+};
+
+template <typename Real, typename Team>
+AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>& p, Real least) {
+  const auto& w = p.w;
+  const Real h = p.s.dt, fast = p.s.depenetration_velocity / 2;
+  const auto any = [&](auto&& test) {
+    return team.template max<Real>(p.contact_count, [&](int i) {
+      const Real before = -w.contacts[i].gap, after = -w.contact_gap[i];
+      return after > least && test(before, after) ? Real(1) : Real(0);
+    }) > Real(0);
+  };
+  Overlap overlap;
+  overlap.stays = any([&](Real before, Real after) {
+    const Real parting = (before - after) / h, slow = after / Real(kPartingTime);
+    const Real most = slow < fast ? slow : fast;
+    return parting < most && (!p.m.is_soft || -parting < most);
+  });
+  if (!p.m.is_soft) overlap.grows = any([&](Real before, Real after) { return after - before > Real(0.1) * least; });
+  return overlap;
 }
 
 template <typename Real>
@@ -243,7 +282,10 @@ AXION_HD inline collide::ContactSearch begin_step(const Team& team, const model:
   constraints::free_motion(team, m, w, settings);
   constraints::build_limit_rows(team, m, w);
   if (m.is_soft) constraints::soften_limits(team, m, w, settings);
-  if (m.is_soft && m.lock_softness_count > 0) constraints::soften_locks(team, m, w, settings);
+  if (m.lock_softness_count > 0) {
+    solver::keep_easing(team, m, w, settings);
+    constraints::soften_locks(team, m, w, settings);
+  }
   constraints::build_effort_rows(team, m, w, settings);
   if (m.is_soft) constraints::soften_efforts(team, m, w, settings);
   if (m.is_soft) constraints::turn_links(team, m, w);
@@ -268,6 +310,9 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   record_residuals(team, problem);
   const Real depth = ok ? collide::solved_depth(team, m, w, settings, contacts) : Real(0);
   if (ok) accept(team, problem);
+  const Real least = Real(kDeep) * deep_margin(m, settings);
+  Overlap overlap;
+  if (ok && Real(w.record->max_penetration) > least) overlap = find_overlap(team, problem, least);
   team.for_each(1, [&](int) {
     model::StepRecord& record = *w.record;
     if (ok && static_cast<float>(depth) > record.max_penetration) record.max_penetration = static_cast<float>(depth);
@@ -279,8 +324,11 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
     record.contact_count = contacts.count;
     record.joint_mode = problem.joint_mode;
     record.outcome = (contacts.overflow ? kContactOverflowBit : 0u) | (result.fallback ? kFallbackBit : 0u);
-    record.outcome |=
-        ok && solved.complete && result.ratio <= Real(1) ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
+    record.outcome |= (result.eased || constraints::greatest_easing(m, w) > Real(0) ? kEasedBit : 0u) |
+                      (overlap.stays ? kOverlapBit : 0u);
+    const bool is_left = overlap.stays && !(problem.s.push_share > Real(0));  // what could part would have been thrown
+    const bool solved_all = ok && solved.complete && result.ratio <= Real(1) && !overlap.grows && !is_left;
+    record.outcome |= solved_all ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
     if (!ok) {
       *w.outcome |= kNonFiniteBit;
       return;

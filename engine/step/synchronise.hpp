@@ -23,6 +23,7 @@
 // Cost: linear in bodies for trees, else one linear solve.
 #pragma once
 
+#include "engine/step/outcome.hpp"
 #include "engine/step/owed_forces.hpp"
 #include "engine/step/synchronise_trees.hpp"
 
@@ -83,7 +84,7 @@ AXION_HD_CALL void owe_condensed(const solver::Problem<Real>& p, int i) {
 template <typename Real>
 AXION_HD_RARE Real owed_by_equality(const solver::Problem<Real>& p, int t) {
   const model::TendonData<Real>& equality = p.m.tendons[t];
-  if (equality.axis >= 0 || !model::gives_way(p.m, equality)) return 0;
+  if (equality.axis >= 0 || !constraints::gives_way<Real>(p.m, p.w, equality)) return 0;
   const int j = p.m.lock_joint[equality.lock];
   return owed_share(p.w.joint_force_debt[j], p.w.joint_force_step[j], p.s.dt) * p.w.lambda_joint[equality.lock];
 }
@@ -98,7 +99,7 @@ AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p,
     for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
       sum.add(w.row_start[p.axis_base() + i], w.axis_impulse[i], on_child);
     }
-    if (!model::gives_way(p.m, joint)) return;
+    if (!constraints::gives_way<Real>(p.m, p.w, joint)) return;
     const Real share = owed_share(w.joint_force_debt[j], w.joint_force_step[j], p.s.dt);
     const int locks = joint.translation_lock_count + joint.rotation_lock_count;
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i)
@@ -208,7 +209,7 @@ AXION_HD_RARE void hold_tendons(const Team& team, const solver::Problem<Real>& p
       w.lock_compliance[row] = w.lambda[row] = 0;
       w.residual[row] = rate;
       w.compliance[row] = solver::joint_proximal<Real>() * w.row_scale[row];
-      if (model::gives_way(p.m, tendon)) release_row(p, row);
+      if (constraints::gives_way<Real>(p.m, p.w, tendon)) release_row(p, row);
       return;
     }
     const Real beta = w.axis_beta[tendon.axis];
@@ -235,7 +236,7 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
       w.lock_compliance[i] = w.lambda[i] = 0;
       w.residual[i] = velocity(w.row[i], joint);
       w.compliance[i] = solver::joint_proximal<Real>() * w.row_scale[i];
-      if (model::gives_way(p.m, joint)) release_row(p, i);
+      if (constraints::gives_way<Real>(p.m, p.w, joint)) release_row(p, i);
     }
     for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
       const int row = p.axis_base() + i;
@@ -382,6 +383,17 @@ AXION_HD_CALL void synchronise_whole(const Team& team, solver::Problem<Real>& p,
   team.for_each(p.m.body_count, [&](int b) { p.w.v_plus[b] = p.w.v[b], p.w.omega_plus[b] = p.w.omega[b]; });
 }
 
+// Whether v_plus has a body that contacts in overlap, or eased locks, throw: what presses on what no step resolves has
+// any impulse, and nothing follows from half of it.
+template <typename Real, typename Team>
+AXION_HD_RARE bool is_thrown(const Team& team, const solver::Problem<Real>& p) {
+  const Real fast = constraints::fastest_pull(p.s), least = Real(solver::CalmingParameters::kLeastGain) * p.s.dt;
+  return team.template max<Real>(p.m.body_count, [&](int b) {
+    const Real most = solver::greater(fast, math::norm(p.w.v[b])) + least;
+    return math::norm(p.w.v_plus[b]) > most ? Real(1) : Real(0);
+  }) > Real(0);
+}
+
 template <typename Real, team::Team Team>
 AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                const model::StepSettings<Real>& settings) {
@@ -398,8 +410,9 @@ AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m
   const bool held = trees || !solver::is_pile(team, p);
   if (!trees) synchronise_whole(team, p, held);
   const bool cut = bound_changes(team, p, held);
+  const bool thrown = (w.record->outcome & (kOverlapBit | kEasedBit)) != 0 && is_thrown(team, p);
   team.for_each(m.body_count, [&](int b) {
-    const Real share = cut ? w.step.body_share[b] : Real(1);
+    const Real share = thrown ? Real(0) : cut ? w.step.body_share[b] : Real(1);
     w.v_at_pose[b] = w.v[b] + share * (w.v_plus[b] - w.v[b]);
     w.omega_at_pose[b] = w.omega[b] + share * (w.omega_plus[b] - w.omega[b]);
   });

@@ -37,7 +37,7 @@ AXION_HD_CALL bool are_trees(const Team& team, const solver::Problem<Real>& p) {
   return !(team.template max<Real>(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
     const int rows = joint.translation_lock_count + joint.rotation_lock_count + freedoms(joint);
-    return rows == 6 && !model::gives_way(p.m, joint) ? Real(0) : Real(1);
+    return rows == 6 && !constraints::gives_way<Real>(p.m, p.w, joint) ? Real(0) : Real(1);
   }) > 0);
 }
 

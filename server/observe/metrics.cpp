@@ -161,6 +161,8 @@ void Metrics::make_solver_metrics() {
   contact_overflow_ = &outcomes.Add({{"outcome", "contact_overflow"}});
   non_finite_ = &outcomes.Add({{"outcome", "non_finite"}});
   fallback_ = &outcomes.Add({{"outcome", "fallback"}});
+  eased_ = &outcomes.Add({{"outcome", "eased"}});
+  overlap_ = &outcomes.Add({{"outcome", "overlap"}});
   newton_iterations_ = &histogram(r, "axion_newton_iterations", "Linearisations with a Newton step of a world-step.",
                                   bounds_of(kNewtonIterationBounds));
   linear_iterations_ = &histogram(r, "axion_linear_iterations", "Iterations of the linear solver of a world-step.",
@@ -181,6 +183,10 @@ void Metrics::make_solver_metrics() {
   contacts_ = &histogram(r, "axion_contacts", "Contacts of a world-step.", bounds_of(kContactBounds));
   contact_overflows_ = &counter(r, "axion_contact_overflows_total", "World-steps that dropped contacts.");
   max_penetration_ = &gauge(r, "axion_max_penetration_meters", "Greatest penetration in the latest launch.");
+  max_overlap_ =
+      &gauge(r, "axion_max_overlap_meters", "Greatest penetration of steps that ended OVERLAP in the latest launch.");
+  max_equality_error_ = &gauge(r, "axion_max_equality_error",
+                               "Greatest error (m or rad) of an equality that was eased in the latest launch.");
 }
 
 void Metrics::serve(net::Listener listener, std::size_t max_visitors) {
@@ -221,6 +227,8 @@ void Metrics::on_launch(const schedule::LaunchReport& report) {
   contact_overflow_->Increment(static_cast<double>(s.contact_overflow));
   non_finite_->Increment(static_cast<double>(s.non_finite));
   fallback_->Increment(static_cast<double>(s.fallback));
+  eased_->Increment(static_cast<double>(s.eased));
+  overlap_->Increment(static_cast<double>(s.overlap));
   contact_overflows_->Increment(static_cast<double>(s.contact_overflow));
   observe(*newton_iterations_, s.newton_iterations);
   observe(*linear_iterations_, s.linear_iterations);
@@ -230,6 +238,8 @@ void Metrics::on_launch(const schedule::LaunchReport& report) {
   for (std::size_t block = 0; block < residual_.size(); ++block) observe(*residual_[block], s.residual[block]);
   observe(*contacts_, s.contacts);
   max_penetration_->Set(s.max_penetration);
+  max_overlap_->Set(s.max_overlap);
+  max_equality_error_->Set(s.max_equality_error);
 }
 
 void Metrics::on_queue_wait(absl::Duration wait) { queue_wait_->Observe(absl::ToDoubleSeconds(wait)); }

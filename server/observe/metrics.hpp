@@ -88,8 +88,8 @@ class Metrics final : public schedule::Observer {
   const std::string device_;
 
   prometheus::Gauge *device_healthy_, *worlds_limit_;
-  prometheus::Gauge *connections_, *worlds_, *batches_, *models_, *queue_depth_, *max_penetration_, *memory_used_,
-      *memory_capacity_;
+  prometheus::Gauge *connections_, *worlds_, *batches_, *models_, *queue_depth_, *max_penetration_, *max_overlap_,
+      *max_equality_error_, *memory_used_, *memory_capacity_;
   prometheus::Gauge* watches_;
   prometheus::Counter *watch_frames_, *watch_frames_dropped_;
   prometheus::Gauge *budget_used_, *budget_limit_;
@@ -97,7 +97,7 @@ class Metrics final : public schedule::Observer {
   prometheus::Gauge *checkpoint_time_, *checkpoint_duration_, *restored_, *restore_failures_;
   prometheus::Counter* checkpoint_failures_;
   prometheus::Counter *connections_refused_, *connections_cut_, *log_lines_dropped_, *world_steps_, *contact_overflows_;
-  prometheus::Counter *converged_, *max_iterations_, *contact_overflow_, *non_finite_, *fallback_;
+  prometheus::Counter *converged_, *max_iterations_, *contact_overflow_, *non_finite_, *fallback_, *eased_, *overlap_;
   prometheus::Histogram *newton_iterations_, *linear_iterations_, *line_search_, *sweep_rounds_, *contact_sweeps_,
       *contacts_;
   std::vector<prometheus::Histogram*> residual_;  // by ResidualBlock

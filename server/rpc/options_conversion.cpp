@@ -74,6 +74,7 @@ absl::StatusOr<model::SolverOptions> to_options(const v1::SolverOptions& message
   if (message.has_limit_recovery_time()) o.limit_recovery_time = message.limit_recovery_time();
   if (message.has_contact_compliance()) o.contact_compliance = message.contact_compliance();
   if (message.has_contact_margin()) o.contact_margin = message.contact_margin();
+  if (message.has_equality_pull()) o.equality_pull = message.equality_pull();
   if (const Status valid = model::validate(o); !valid.ok()) return schedule::from_engine(valid.error(), "options");
   return o;
 }
@@ -100,6 +101,7 @@ void fill_options(const model::SolverOptions& o, v1::SolverOptions& message) {
   message.set_limit_recovery_time(o.limit_recovery_time);
   message.set_contact_compliance(o.contact_compliance);
   message.set_contact_margin(o.contact_margin);
+  message.set_equality_pull(o.equality_pull);
 }
 
 v1::JointMode to_wire(model::JointMode mode) { return to_wire_choice<v1::JointMode>(mode); }
@@ -116,6 +118,8 @@ void fill_statistics(const StepStatistics& s, v1::BatchSolverStats& message) {
   message.set_contact_overflow(s.contact_overflow);
   message.set_non_finite(s.non_finite);
   message.set_fallback(s.fallback);
+  message.set_eased(s.eased);
+  message.set_overlap(s.overlap);
   fill_counts(kNewtonIterationBounds, s.newton_iterations, *message.mutable_newton_iterations());
   fill_counts(kLinearIterationBounds, s.linear_iterations, *message.mutable_linear_iterations());
   fill_counts(kLineSearchBounds, s.line_search_steps, *message.mutable_line_search_steps());
@@ -132,6 +136,8 @@ void fill_statistics(const StepStatistics& s, v1::BatchSolverStats& message) {
   }
   message.set_max_penetration_meters(s.max_penetration);
   message.set_max_joint_error_meters(s.max_joint_error);
+  message.set_max_equality_error(s.max_equality_error);
+  message.set_max_overlap_meters(s.max_overlap);
 }
 
 }  // namespace axion::server::rpc

@@ -68,6 +68,7 @@ absl::Status read_world_statistics(const BatchHandle& batch, const std::vector<s
     message.add_outcome(s.outcome);
     message.add_max_penetration_meters(s.max_penetration);
     message.add_max_joint_error_meters(s.max_joint_error);
+    message.add_max_equality_error(s.max_equality_error);
     residual.insert(residual.end(), s.residual.begin(), s.residual.end());
     normalised.insert(normalised.end(), s.residual_normalised.begin(), s.residual_normalised.end());
   }

@@ -1,12 +1,16 @@
 // axion-models: what becomes of one MJCF or URDF file, as one JSON object (models.py makes tables of whole folders with
 // it).
 //
-//   axion-models MODEL [--assets LIST] [--seconds S] [--dt DT] [--precision float32|float64] LIST is a file with a
-//   line "NAME<tab>PATH" for each asset. A MODEL called *.urdf is read as URDF, with a fixed base, no motors and no
-//   ground, as MuJoCo reads it. The file is offered strictly first; where it is refused, it is offered again with
-//   allow_unsupported, and `refused` has every reason. What loads strictly steps for S seconds (0: not at all) at DT
-//   (the file's own step where none is given) twice: at rest, that is without controls, and under random controls that
-//   hold for 100 ms. Exit codes: 0, whatever became of the file; 2 for a wrong command line.
+//   axion-models MODEL [--assets LIST] [--seconds S] [--dt DT] [--precision float32|float64] [--softness rigid|mjcf]
+//                [--starts N]
+//
+// LIST is a file with a line "NAME<tab>PATH" for each asset. A MODEL called *.urdf is read as URDF, with a fixed base,
+// no motors and no ground, as MuJoCo reads it. The file is offered strictly first; where it is refused, it is offered
+// again with allow_unsupported, and `refused` has every reason. What loads strictly steps for S seconds (0: not at all)
+// at DT (the file's own step where none is given) twice: at rest, that is without controls, and under random controls
+// that hold for 100 ms. With --starts it also starts N times, from the second on at coordinates drawn at random, and
+// says which body is fastest beside what is allowed (tests/support/start_speeds.hpp). Exit codes: 0, whatever became of
+// the file; 2 for a wrong command line.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -24,6 +28,7 @@
 #include "engine/import/mjcf.hpp"
 #include "engine/import/urdf.hpp"
 #include "engine/model/spec_math.hpp"
+#include "tests/support/start_speeds.hpp"
 
 namespace {
 
@@ -35,6 +40,7 @@ struct Task {
   std::string model, assets, precision = "float32";
   std::string softness = "rigid";
   double seconds = 2, dt = 0;
+  int starts = 0;
 };
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -68,6 +74,8 @@ Task read_arguments(int argc, char** argv) {
         task.precision = value;
       } else if (argument == "--softness" && (value == "rigid" || value == "mjcf")) {
         task.softness = value;
+      } else if (argument == "--starts") {
+        task.starts = static_cast<int>(not_negative(argument, value));
       } else if (argument == "--seconds") {
         task.seconds = not_negative(argument, value);
       } else if (argument == "--dt") {
@@ -275,6 +283,26 @@ std::string runs(const Task& task, const axion::import::ImportedScene& imported)
   return out;
 }
 
+std::string starts(const Task& task, const axion::import::ImportedScene& imported) {
+  axion::model::SolverOptions options;
+  if (task.precision == "float64") options.precision = axion::model::Precision::kFloat64;
+  if (task.softness == "mjcf") options.contact_softness = axion::model::ContactSoftness::kMjcf;
+  const double dt = task.dt > 0 ? task.dt : imported.scene.timestep;
+  std::string out;
+  for (int i = 0; i < task.starts; ++i) {
+    const axion::testing::StartSpeeds s = axion::testing::measure_start(imported.scene, options, dt, i);
+    if (i > 0) out += ", ";
+    if (!s.refused.empty()) {
+      out += "{\"refused\": " + quoted(s.refused) + "}";
+      continue;
+    }
+    out += "{\"body\": " + quoted(s.body) + ", \"speed\": " + number(s.speed) + ", \"allowed\": " + number(s.allowed) +
+           ", \"held\": " + (s.held() ? "true" : "false") + ", \"converged\": " + number(s.converged) +
+           ", \"joint_error\": " + number(s.joint_error) + "}";
+  }
+  return ", \"starts\": [" + out + "]";
+}
+
 axion::Result<axion::import::ImportedScene> import_model(const Task& task, const std::string& text,
                                                          const axion::import::ImportOptions& options) {
   if (task.model.ends_with(".urdf") || task.model.ends_with(".URDF")) return axion::import::import_urdf(text, options);
@@ -289,7 +317,8 @@ int main(int argc, char** argv) {
   const std::string text = file_content(task.model);
   const auto imported = import_model(task, text, options);
   if (imported.ok()) {
-    const std::string after = task.seconds > 0 ? runs(task, imported.value()) : "";
+    std::string after = task.seconds > 0 ? runs(task, imported.value()) : "";
+    if (task.starts > 0) after += starts(task, imported.value());
     std::printf("{\"loads\": true, \"warnings\": %s%s}\n", list(imported.value().warnings, quoted).c_str(),
                 after.c_str());
     return 0;

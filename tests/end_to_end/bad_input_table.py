@@ -158,7 +158,7 @@ class Requests:
         make.options.CopyFrom(solver_pb2.SolverOptions(
             preset=1, precision=1, joint_mode=4, gyroscopic_mode=1, contact_function=1, friction_model=2, linear_solver=1, tolerance=1e-3,
             max_newton_iterations=20, max_linear_iterations=100, linear_tolerance=1e-5, depenetration_velocity=1, contact_compliance=1e-9,
-            contact_margin=0.01, constraint_level=1, baumgarte=0.1, limit_recovery_time=0.05))
+            contact_margin=0.01, constraint_level=1, baumgarte=0.1, limit_recovery_time=0.05, equality_pull=5000))
         nb = model.body_count
         for name, shape in (('mass_scale', (2, nb)), ('friction_scale', (2,)), ('gain_scale', (2, model.control_count))):
             getattr(make.overrides, name).CopyFrom(axion.to_tensor(np.ones(shape, np.float32)))

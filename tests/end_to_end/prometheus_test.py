@@ -58,6 +58,8 @@ METRICS = {
     'axion_contacts': ('histogram', set()),
     'axion_contact_overflows_total': ('counter', set()),
     'axion_max_penetration_meters': ('gauge', set()),
+    'axion_max_overlap_meters': ('gauge', set()),
+    'axion_max_equality_error': ('gauge', set()),
     'axion_launch_worlds': ('histogram', {'device'}),
     'axion_launch_duration_seconds': ('histogram', {'device'}),
     'axion_queue_depth': ('gauge', set()),

@@ -119,5 +119,24 @@ TEST(OpenLoop, a_loop_of_a_floating_robot_closes_and_keeps_its_momentum) {
   for (const double v : world.get(Field::kBodyVelocity)) EXPECT_NEAR(v, 0, 0.05);
 }
 
+// The arm reaches 0.3 m. Out of reach a target is leant towards; within reach again it is met as if nothing had been.
+TEST(OpenLoop, a_target_that_comes_back_within_reach_is_met_exactly) {
+  const std::string link = R"(<joint/><geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0" mass="0.5"/>)";
+  const std::string xml =
+      R"(<mujoco><default><geom contype="0" conaffinity="0"/><joint axis="0 1 0" damping="0.5"/></default><worldbody>
+    <body name="target" mocap="true" pos="0.3 0 0.3"><geom size="0.01"/></body><body pos="0 0 0.3">)" +
+      link + R"(<body name="hand" pos="0.2 0 0">)" + link + R"(</body></body></worldbody>
+    <equality><connect body1="target" body2="hand" anchor="0 0 0"/></equality></mujoco>)";
+  World world(xml, 0.002);
+  world.step_with_mocaps(500, {0.7, 0, 0.5, 1, 0, 0, 0});
+  EXPECT_EQ(outcome(world), kConverged | kEased);
+  EXPECT_GT(world.batch().statistics(0).value().max_equality_error, 0.1);
+  world.step_with_mocaps(1000, {0.22, 0, 0.36, 1, 0, 0, 0});
+  world.step_with_mocaps(1, {0.22, 0, 0.36, 1, 0, 0, 0});
+  EXPECT_EQ(outcome(world), kConverged);
+  EXPECT_EQ(world.batch().statistics(0).value().max_equality_error, 0);
+  EXPECT_LT(world.batch().statistics(0).value().max_joint_error, 1e-6);
+}
+
 }  // namespace
 }  // namespace axion

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/import/mjcf.hpp"
 #include "tests/bench/robustness_scenes.hpp"
 #include "tests/engine/backend/scenes.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
@@ -163,6 +164,31 @@ TEST(Agreement, soft_contacts_and_limits) {
       Pair pair(spec, 64);
       pair.both([](Engine&, Batch& batch) { scatter_worlds(batch); });
       ASSERT_EQ(pair.run(3, 8), "") << scene.name << ", " << int(precision);
+    }
+  }
+}
+
+// A hand whose target is out of reach, a drum that stands in the floor, links that lie in each other.
+TEST(Agreement, what_no_motion_meets) {
+  const std::string xml = R"(<mujoco><worldbody><geom type="plane" size="5 5 1"/><site name="goal" pos="0.9 0.2 0.8"/>
+    <body pos="0 0 0.5"><joint axis="0 0 1"/><geom type="capsule" size="0.03" fromto="0 0 0 0.3 0 0" mass="1"/>
+      <body pos="0.3 0 0"><joint axis="0 1 0" range="-100 100"/><geom type="box" size="0.1 0.03 0.03" pos="0.15 0 0"
+        mass="0.6"/><site name="tip" pos="0.3 0 0"/></body></body>
+    <body pos="2 0 0.13"><joint axis="0 0 1" damping="0.1"/><geom type="capsule" size="0.07" fromto="0 0 -0.1 0 0 0"
+      mass="3"/></body>
+    <body pos="0 2 0.2"><joint axis="1 0 0"/><geom type="box" size="0.04 0.04 0.1" mass="1"/>
+      <body pos="0 0 0.1"><joint axis="0 1 0"/><geom type="box" size="0.03 0.03 0.1" pos="0 0 -0.1" mass="0.5"/>
+        <body pos="0 0 -0.2"><joint axis="0 1 0"/><geom type="box" size="0.03 0.03 0.08" pos="0 0 0.08" mass="0.3"/>
+    </body></body></body></worldbody><equality><weld site1="tip" site2="goal"/></equality></mujoco>)";
+  const model::SceneSpec scene = take(import::import_mjcf(xml, {})).scene;
+  for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+    for (const auto softness : {model::ContactSoftness::kRigid, model::ContactSoftness::kMjcf}) {
+      BatchSpec spec = batch_spec(compile_scene(scene), 1, precision);
+      spec.options.contact_softness = softness;
+      Pair pair(spec, 64);
+      ASSERT_EQ(pair.run(2, 3), "") << int(precision) << ", " << int(softness);
+      const auto said = static_cast<std::uint32_t>(read(*pair.left, Field::kOutcome)[0]);
+      EXPECT_EQ(said & (kEased | kOverlap), kEased | kOverlap) << "the test shows nothing";
     }
   }
 }

@@ -27,6 +27,8 @@ class Outcome(enum.IntFlag):
     CONTACT_OVERFLOW = 4   # more contacts than the model's contact_capacity; the deepest were kept
     NON_FINITE = 8         # frozen at its last finite state until it is reset
     FALLBACK = 16          # at least one step was redone with a more robust joint mode
+    EASED = 32             # an equality that no motion could meet gave way
+    OVERLAP = 64           # bodies stayed deep in each other: no motion, or none within bounds, parts them
 
 
 class _Fields(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
@@ -342,7 +344,7 @@ class BatchStats:
 
     Attributes
     ----------
-    world_steps, converged, max_iterations, contact_overflow, non_finite, fallback : int
+    world_steps, converged, max_iterations, contact_overflow, non_finite, fallback, eased, overlap : int
         Counts of world-steps.
     newton_iterations, linear_iterations, line_search_steps : Histogram
         Per world-step.
@@ -352,8 +354,8 @@ class BatchStats:
         By block (dynamics, joint, contact, friction, control), in multiples of the tolerance.
     joint_modes : dict of str to int
         Counts by the joint mode that a step ended in.
-    max_penetration, max_joint_error : float
-        The greatest so far, m.
+    max_penetration, max_joint_error, max_overlap, max_equality_error : float
+        The greatest so far, m; the last two of steps that ended OVERLAP and EASED.
     """
 
     world_steps: int
@@ -362,6 +364,8 @@ class BatchStats:
     contact_overflow: int
     non_finite: int
     fallback: int
+    eased: int
+    overlap: int
     newton_iterations: Histogram
     linear_iterations: Histogram
     line_search_steps: Histogram
@@ -370,7 +374,7 @@ class BatchStats:
     contacts: Histogram
 
     def __init__(self, proto: solver_pb2.BatchSolverStats) -> None:
-        for name in ("world_steps", "converged", "max_iterations", "contact_overflow", "non_finite", "fallback"):
+        for name in ("world_steps", "converged", "max_iterations", "contact_overflow", "non_finite", "fallback", "eased", "overlap"):
             setattr(self, name, getattr(proto, name))
         for name in ("newton_iterations", "linear_iterations", "line_search_steps", "sweep_rounds", "contact_sweeps",
                      "contacts"):
@@ -379,6 +383,8 @@ class BatchStats:
         self.joint_modes: dict[str, int] = dict(proto.joint_modes)
         self.max_penetration = proto.max_penetration_meters
         self.max_joint_error = proto.max_joint_error_meters
+        self.max_overlap = proto.max_overlap_meters
+        self.max_equality_error = proto.max_equality_error
 
     def __repr__(self) -> str:
         return (f"<axion.BatchStats: {self.world_steps} world-steps, {100 * self.converged_fraction:.3f} % converged, "
@@ -412,8 +418,8 @@ class WorldStats:
         Names of those columns.
     joint_mode : list of str
         The joint mode that the step ended in; "unspecified" before the first.
-    max_penetration, max_joint_error : numpy.ndarray
-        Float64 [n], m.
+    max_penetration, max_joint_error, max_equality_error : numpy.ndarray
+        Float64 [n], m (the last, of equalities that were eased, m or rad).
     """
 
     newton_iterations: _Ints
@@ -436,6 +442,7 @@ class WorldStats:
                            for mode in proto.joint_mode]
         self.max_penetration: _Floats = np.array(proto.max_penetration_meters)
         self.max_joint_error: _Floats = np.array(proto.max_joint_error_meters)
+        self.max_equality_error: _Floats = np.array(proto.max_equality_error)
 
     def __repr__(self) -> str:
         solved = int(np.count_nonzero(self.outcome & Outcome.CONVERGED))

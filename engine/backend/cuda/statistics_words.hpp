@@ -21,7 +21,10 @@ AXION_HD constexpr StatisticsWord kind_of_statistics_word(int k) {
   using S = StepStatistics;
   using Residual = BinnedCounts<kResidualBounds.size()>;
   const std::size_t at = k * sizeof(std::int64_t);
-  if (at == offsetof(S, max_penetration) || at == offsetof(S, max_joint_error)) return StatisticsWord::kGreatest;
+  for (const std::size_t most : {offsetof(S, max_penetration), offsetof(S, max_joint_error),
+                                 offsetof(S, max_equality_error), offsetof(S, max_overlap)}) {
+    if (at == most) return StatisticsWord::kGreatest;
+  }
   for (const std::size_t sum :
        {offsetof(S, newton_iterations.sum), offsetof(S, linear_iterations.sum), offsetof(S, line_search_steps.sum),
         offsetof(S, sweep_rounds.sum), offsetof(S, contact_sweeps.sum), offsetof(S, contacts.sum)}) {

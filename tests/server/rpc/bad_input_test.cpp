@@ -305,6 +305,8 @@ TEST_F(BadInput, a_batch_that_makes_no_sense_is_refused) {
          StatusCode::INVALID_ARGUMENT, "options.baumgarte", "1.5");
   expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_options()->set_limit_recovery_time(-0.5); }),
          StatusCode::INVALID_ARGUMENT, "options.limit_recovery_time", "-0.5");
+  expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_options()->set_equality_pull(0.5); }),
+         StatusCode::INVALID_ARGUMENT, "options.equality_pull", "0.5");
   expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_idle_ttl()->set_seconds(-1); }),
          StatusCode::INVALID_ARGUMENT, "idle_ttl", "-1s");
   expect(create_worlds([](v1::CreateBatchRequest& r) { r.mutable_stream_ttl()->set_seconds(-1); }),

@@ -1,0 +1,43 @@
+// Steps in which what pushes bodies apart, or pulls them together, would throw them.
+//
+// Overlap is pushed out at depenetration_velocity, and eased locks come together within bounds of their own; but a
+// joint that opens a contact by a short lever turns as much faster as its arm is longer than the lever, and links that
+// fold into each other are levers of any length. So where a step works deep overlap off, or eased locks, and leaves a
+// body faster than fastest_pull, faster than it was and than forces make it, the step is solved again
+// with that share of the push which takes it no further, and if that is not enough without any push. Contacts then stop
+// what goes on into them, and no more.
+//
+// In: a solved iterate. Out: the share of the push that is left, push_share of the problem's settings. Cost: nothing
+// where nothing is deep or eased; one or two attempts (newton.hpp) where bodies would be thrown.
+#pragma once
+
+#include "engine/constraints/soft_laws.hpp"
+#include "engine/newton/parameters.hpp"
+#include "engine/problem/residual.hpp"
+
+namespace axion::solver {
+
+// Whether contacts are deep at the start of the step, or locks eased.
+template <typename Real, typename Team>
+AXION_HD inline bool is_forced(const Team& team, const Problem<Real>& p) {
+  if (p.m.lock_softness_count > 0 && constraints::greatest_easing<Real>(p.m, p.w) > Real(0)) return true;
+  return team.template max<Real>(p.contact_count, [&](int i) { return -p.w.contacts[i].gap; }) > p.s.contact_margin;
+}
+
+// The share of what was gained that makes no body faster than it may become; 1 where none does.
+template <typename Real, typename Team>
+AXION_HD_RARE Real calm_share(const Team& team, const Problem<Real>& p) {
+  const Real fast = constraints::fastest_pull(p.s);
+  const Real least = Real(CalmingParameters::kLeastGain) * p.s.dt;
+  const Real excess = team.template max<Real>(p.m.body_count, [&](int b) {
+    const Real before = math::norm(p.w.v[b]), after = math::norm(p.w.v_plus[b]), most = greater(fast, before);
+    if (after <= most) return Real(0);
+    const Real gained = after - before - math::norm(p.w.v_tilde[b] - p.w.v[b]);
+    if (gained <= least) return Real(0);
+    const Real share = (most - before) / gained;  // NaN, of an iterate that is: no share
+    return share > Real(0) ? (share < Real(1) ? 1 - share : Real(0)) : Real(1);
+  });
+  return 1 - excess;
+}
+
+}  // namespace axion::solver

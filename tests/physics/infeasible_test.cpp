@@ -1,0 +1,217 @@
+// Constraints that no motion can satisfy: nobody is thrown, joints of trees hold, and the outcome says what gave way.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "engine/import/mjcf.hpp"
+#include "tests/engine/import/imported_world.hpp"
+#include "tests/support/single_world.hpp"
+
+namespace axion {
+namespace {
+
+using Vec3 = math::Vec3<double>;
+
+model::SolverOptions options(bool soft) {
+  model::SolverOptions o;
+  if (soft) o.contact_softness = model::ContactSoftness::kMjcf;
+  return o;
+}
+
+// What a run of a scene came to.
+struct Outcomes {
+  int steps = 0, converged = 0, eased = 0, overlap = 0;
+  double fastest = 0, joint_error = 0, last_speed = 0;
+};
+
+template <typename Real>
+Outcomes step_on(testing::SingleWorld<Real>& world, int steps) {
+  Outcomes run;
+  for (int i = 0; i < steps; ++i) {
+    world.step();
+    const std::uint32_t bits = world.record().outcome;
+    ++run.steps, run.converged += (bits & step::kConvergedBit) != 0;
+    run.eased += (bits & step::kEasedBit) != 0, run.overlap += (bits & step::kOverlapBit) != 0;
+    run.joint_error = std::max(run.joint_error, double(world.record().max_joint_error));
+    run.last_speed = 0;
+    for (int b = 0; b < world.model().body_count; ++b) {
+      run.last_speed = std::max(run.last_speed, double(math::norm(world.world().v[b])));
+    }
+    run.fastest = std::max(run.fastest, run.last_speed);
+  }
+  return run;
+}
+
+// An arm of three links, 0.6 m long, under gravity, whose wrist is driven, and whose tip is to be where `lock` says.
+std::string arm(const std::string& lock) {
+  return R"(<mujoco><option timestep="0.0025"/><default><joint damping="1" armature="0.01"/>
+    <geom contype="0" conaffinity="0"/></default><worldbody><site name="target" pos="0.5 0.7 0.4"/>
+    <body name="upper" pos="0 0 0.4"><joint axis="0 0 1" range="-114 114"/>
+      <geom type="capsule" size="0.04" fromto="0 0 0 0.3 0 0" mass="1.5"/>
+      <body name="fore" pos="0.3 0 0"><joint axis="0 1 0" range="-100 100"/>
+        <geom type="capsule" size="0.03" fromto="0 0 0 0.3 0 0" mass="1"/>
+        <body name="hand" pos="0.3 0 0"><joint name="wrist" axis="0 0 1" range="-100 100"/>
+          <geom type="box" size="0.03 0.05 0.02" mass="0.4"/><site name="tip"/></body></body></body></worldbody>
+    <equality>)" +
+         lock + R"(</equality><actuator><position joint="wrist" kp="100"/></actuator></mujoco>)";
+}
+
+// Where the tip rests.
+template <typename Real>
+Vec3 expect_leans(const std::string& lock, bool soft) {
+  const std::string name = lock + (soft ? " soft" : " rigid") + (sizeof(Real) == 4 ? " float32" : " float64");
+  testing::SingleWorld<Real> world(import::imported(arm(lock)).scene, options(soft), 0.0025);
+  const Outcomes r = step_on(world, 800);
+  EXPECT_EQ(r.converged, r.steps) << name;
+  EXPECT_GT(r.eased, 790) << name;
+  EXPECT_LT(r.fastest, 6) << name;
+  EXPECT_LT(r.last_speed, 0.01) << name;
+  EXPECT_LT(r.joint_error, 1e-5) << name;
+  return world.carried(2, {0.6, 0, 0.4});
+}
+
+// The point of its reach that is next to the target; a weld turns it, too, and rests where soft ones rest, MuJoCo's
+// law.
+// Its weight bends the arm by some millimetres, as the pull is bounded.
+TEST(UnreachableTarget, an_arm_leans_towards_it_and_rests_with_its_joints_whole) {
+  const Vec3 shoulder{0, 0, 0.4}, way = Vec3{0.5, 0.7, 0.4} - shoulder,
+                                  nearest = shoulder + (0.6 / math::norm(way)) * way;
+  const std::string connect = R"(<connect site1="tip" site2="target"/>)",
+                    weld = R"(<weld site1="tip" site2="target"/>)";
+  const Vec3 turned = expect_leans<double>(weld, true);
+  for (const bool soft : {false, true}) {
+    EXPECT_LT(math::norm(expect_leans<float>(connect, soft) - nearest), 0.008) << soft;
+    EXPECT_LT(math::norm(expect_leans<double>(connect, soft) - nearest), 0.008) << soft;
+    EXPECT_LT(math::norm(expect_leans<float>(weld, soft) - turned), 0.004) << soft;
+  }
+  EXPECT_LT(math::norm(expect_leans<double>(weld, false) - turned), 0.004);
+}
+
+// A box that two targets 0.2 m apart want: equally hard, so that it rests in the middle.
+TEST(UnreachableTarget, two_welds_that_pull_apart_share_what_they_lack) {
+  const std::string xml = R"(<mujoco><option gravity="0 0 0"/><worldbody><site name="left" pos="-0.1 0 0"/>
+    <site name="right" pos="0.1 0 0"/><body pos="-0.1 0 0"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="2"
+    contype="0" conaffinity="0"/><site name="box"/></body></worldbody><equality><weld site1="box" site2="left"/>
+    <weld site1="box" site2="right"/></equality></mujoco>)";
+  for (const bool soft : {false, true}) {
+    testing::SingleWorld<float> world(import::imported(xml).scene, options(soft), 0.002);
+    const Outcomes r = step_on(world, 1000);
+    EXPECT_EQ(r.converged, r.steps) << soft;
+    EXPECT_LT(r.fastest, 3) << soft;
+    EXPECT_LT(math::norm(world.carried(0, {-0.1, 0, 0})), 1e-4) << soft;
+  }
+}
+
+// A finger that is to follow another beyond its own limit.
+TEST(UnreachableTarget, a_coupling_that_a_limit_holds_gives_way_and_the_limit_does_not) {
+  const std::string xml = R"(<mujoco><option gravity="0 0 0"/><worldbody>
+    <body name="a"><joint name="a" type="slide" axis="1 0 0" range="0 0.05" damping="5"/>
+      <geom type="box" size="0.01 0.02 0.02" mass="0.1" contype="0" conaffinity="0"/></body>
+    <body name="b" pos="0 0.1 0"><joint name="b" type="slide" axis="1 0 0" range="0 0.02" damping="5"/>
+      <geom type="box" size="0.01 0.02 0.02" mass="0.1" contype="0" conaffinity="0"/></body></worldbody>
+    <equality><joint joint1="a" joint2="b"/></equality></mujoco>)";
+  import::ImportedScene scene = import::imported(xml);
+  scene.scene.joints[0].axes[0].initial_position = 0.05, scene.scene.joints[1].axes[0].initial_position = 0.02;
+  scene.scene.joints[0].axes[0].lower = 0.04;  // so that no motion meets it
+  testing::SingleWorld<float> world(scene.scene, options(false), 0.002);
+  for (int b = 0; b < 2; ++b) world.world().x[b].x = b == 0 ? 0.05F : 0.02F;
+  const Outcomes r = step_on(world, 500);
+  EXPECT_EQ(r.converged, r.steps);
+  EXPECT_GT(r.eased, 490);
+  EXPECT_LT(r.fastest, 2);
+  EXPECT_NEAR(world.world().axis_position[0], 0.04, 1e-4);
+  EXPECT_NEAR(world.world().axis_position[1], 0.02, 1e-4);
+}
+
+// A box whose target is 0.4 m below the floor that it stands on: the floor holds, whatever the impulse that a rigid
+// weld could bring against it, but for a tenth of the margin of contacts.
+TEST(UnreachableTarget, a_target_below_the_floor_does_not_pull_a_body_through_it) {
+  const std::string xml = R"(<mujoco><worldbody><geom type="plane" size="5 5 1"/><body name="target" mocap="true"
+    pos="0 0 -0.4"/><body name="box" pos="0 0 0.1"><freejoint/><geom type="box" size="0.05 0.05 0.02" mass="1"/>
+    </body></worldbody><equality><weld body1="target" body2="box" relpose="0 0 0 1 0 0 0"/></equality></mujoco>)";
+  const auto expect_held = [&](auto real) {
+    testing::SingleWorld<decltype(real)> world(import::imported(xml).scene, options(false), 0.002);
+    const Outcomes r = step_on(world, 300);
+    EXPECT_EQ(r.converged, r.steps) << sizeof(real);
+    EXPECT_EQ(r.eased, r.steps) << sizeof(real);
+    EXPECT_EQ(r.overlap, 0) << sizeof(real);
+    EXPECT_LT(r.fastest, 3) << sizeof(real);
+    EXPECT_LT(r.last_speed, 1e-3) << sizeof(real);
+    EXPECT_NEAR(double(world.world().x[0].z), 0.02, 1e-3) << sizeof(real);
+  };
+  expect_held(0.0F);
+  expect_held(0.0);
+}
+
+// Two tendons that want the sum of two angles on different sides: neither is moved, and every step says so.
+TEST(UnreachableTarget, limits_that_are_set_against_each_other_rest) {
+  const std::string xml = R"(<mujoco><option gravity="0 0 0"/><default><joint damping="0.5" armature="0.01"/>
+    <geom type="capsule" size="0.01" fromto="0 0 0 0.1 0 0" mass="0.1" contype="0" conaffinity="0"/></default>
+    <worldbody><body><joint name="a" axis="0 1 0"/><geom/></body>
+    <body pos="0 0.1 0"><joint name="b" axis="0 1 0"/><geom/></body></worldbody><tendon>
+    <fixed limited="true" range="1 1.2"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed>
+    <fixed limited="true" range="-1 -0.9"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed></tendon>
+    </mujoco>)";
+  const auto expect_rest = [&](auto real) {
+    testing::SingleWorld<decltype(real)> world(import::imported(xml).scene, options(false), 0.002);
+    const Outcomes r = step_on(world, 100);
+    EXPECT_EQ(r.converged, r.steps) << sizeof(real);
+    EXPECT_EQ(r.eased, r.steps) << sizeof(real);
+    EXPECT_LT(r.fastest, 1e-3) << sizeof(real);
+  };
+  expect_rest(0.0F);
+  expect_rest(0.0);
+}
+
+// Contacts that no joint can open. A wheel that turns about the normal, a slider along the floor, a wheel whose axle
+// meets the normal: each stands in the floor by 5 mm and moves as if there were none.
+TEST(BlockedContact, has_no_impulse_and_counts_as_met) {
+  const std::string joints[] = {R"(axis="0 0 1" damping="0.05")", R"(type="slide" axis="1 0 0" damping="0.5")",
+                                R"(axis="1 0 0" damping="0.05")"};
+  for (const std::string& joint : joints) {
+    for (const bool soft : {false, true}) {
+      const auto xml = [&](const char* floor) {
+        return std::string("<mujoco><worldbody>") + floor + R"(<body pos="0 0 0.095"><joint name="j" )" + joint +
+               R"(/><geom type="sphere" size="0.1" mass="2"/></body></worldbody><actuator><motor joint="j"/></actuator>
+               </mujoco>)";
+      };
+      const auto compare = [&](auto real) {
+        using Real = decltype(real);
+        testing::SingleWorld<Real> in_floor(import::imported(xml(R"(<geom type="plane" size="1 1 1"/>)")).scene,
+                                            options(soft), 0.002);
+        testing::SingleWorld<Real> alone(import::imported(xml("")).scene, options(soft), 0.002);
+        in_floor.world().control[0] = alone.world().control[0] = 1;
+        const Outcomes r = step_on(in_floor, 300);
+        step_on(alone, 300);
+        EXPECT_EQ(r.converged, r.steps) << joint << soft << sizeof(Real);
+        EXPECT_NEAR(in_floor.world().axis_position[0], alone.world().axis_position[0], 1e-5)  // of about a radian
+            << joint << soft << sizeof(Real);
+        EXPECT_EQ(r.overlap, r.steps) << "5 mm stay";
+      };
+      compare(0.0F);
+      compare(0.0);
+    }
+  }
+}
+
+// A block between a floor and a ceiling that are 20 mm nearer than it is high, and one that rests.
+TEST(Overlap, that_stays_is_told_of_and_rest_is_not) {
+  const auto xml = [](const char* ceiling) {
+    return std::string(
+               R"(<mujoco><worldbody><geom type="plane" size="2 2 1"/><geom type="box" size="0.5 0.5 0.1" pos=")") +
+           ceiling + R"("/><body pos="0 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>
+           </worldbody></mujoco>)";
+  };
+  testing::SingleWorld<float> squeezed(import::imported(xml("0 0 0.28")).scene, options(false), 0.002);
+  const Outcomes pressed = step_on(squeezed, 300);
+  EXPECT_LT(pressed.fastest, 2);
+  EXPECT_NE(squeezed.record().outcome & step::kOverlapBit, 0U);
+  EXPECT_GT(squeezed.record().max_penetration, 0.009);
+  testing::SingleWorld<float> resting(import::imported(xml("0 0 0.5")).scene, options(false), 0.002);
+  EXPECT_EQ(step_on(resting, 300).overlap, 0);
+}
+
+}  // namespace
+}  // namespace axion
