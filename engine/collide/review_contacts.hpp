@@ -25,6 +25,7 @@ inline constexpr int kReviews = 8;     // after which a step is solved again, at
 inline constexpr int kFirstOfAll = 3;  // from this one on every candidate becomes a contact, as far as there is room
 inline constexpr double kTurnedDepth = 0.1;   // of the margin: overlap that turning may cause without being looked for
 inline constexpr double kThroughShare = 0.6;  // of two shapes' half sizes: overlap of a pair that lets one through
+inline constexpr double kBrokenSlops = 10;    // by more a result that has converged breaks no contact
 inline constexpr std::uint32_t kFurtherFeature = 1u << 31;
 inline constexpr double kSlidShare =
     0.5;  // of its bounding radius: a shape that moves further may overlap by what its gaps do not say
@@ -196,6 +197,9 @@ AXION_HD_RARE void find_turned(const model::ModelView<Real>& m, const model::Wor
   const Real travel =
       math::norm(way_a.d - way_b.d) + turned_reach(m, w, pair.shape_a, way_a) + turned_reach(m, w, pair.shape_b, way_b);
   if (travel < through) return;
+  for (int i = first; i < search.count && w.contacts[i].pair == index; ++i) {  // then the solve is at fault, not they
+    if (model::gap_after(w.contacts[i], w.v_plus, w.omega_plus, s.dt) < -Real(kBrokenSlops) * slop_of(m, pair)) return;
+  }
   ContactPoint<Real> points[kMaxPairContacts];
   const Real depth = depth_of(points, collide_on_way(m, w, pair, Real(0), Real(0), s.dt, points));
   find_on_way(m, w, s, pair, k, depth + through, true);

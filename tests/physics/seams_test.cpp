@@ -161,8 +161,8 @@ TYPED_TEST(Seams, between_rows_of_squares_stop_no_box) {
   }
 }
 
-// A wall of tiles on a floor of tiles, neither with friction; a force along y presses the box against the wall. A second
-// wall makes it a slot as wide as the box, whose lower corners are at the feet of both.
+// A wall of tiles on a floor of tiles, neither with friction; a force along y presses the box against the wall. A
+// second wall makes it a slot as wide as the box, whose lower corners are at the feet of both.
 TYPED_TEST(Seams, of_walls_stop_no_box_that_is_pressed_against_them) {
   const double r = radius_of(Mover::kBox);
   for (const bool slot : {false, true}) {
