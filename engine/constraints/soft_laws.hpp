@@ -196,8 +196,8 @@ struct LockBounds {
 };
 
 // Of locks that are off by `depth` altogether. Free to come together they do so at fastest_pull at most, soft ones,
-// which follow their law up to there, at twice that; where they cannot, R = k d r/pull keeps the force of those that are
-// `eased` at what accelerates A by the option equality_pull.
+// which follow their law up to there, at twice that; where they cannot, R = k d r/pull keeps the force of those that
+// are `eased` at what accelerates A by the option equality_pull.
 // All rows of a lock have the same bounds, so that it rests where the weighted square of its errors is least.
 template <typename Real>
 AXION_HD inline LockBounds<Real> bound_lock(const model::ImpedanceData<Real>& law, const model::StepSettings<Real>& s,
