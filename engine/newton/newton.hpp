@@ -81,8 +81,11 @@ AXION_HD_RARE bool ease_unmet(const Team& team, const Problem<Real>& p, Real rat
   const bool unsolved = !(ratio <= Real(1));
   const bool pushed = (unsolved && is_pushed_back(team, p)) || pushes_in_vain(team, p);
   if (!(closing > Real(0)) && !pushed) return false;
-  const bool failed =
-      pushed || (unsolved && (closing > Real(EasingParameters::kFailedSpeed) || joints_failed(team, p)));
+  const Real least = Real(EasingParameters::kFailedSpeed);
+  const auto opening = [&] {
+    return team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural_residual[i]; });
+  };
+  const bool failed = pushed || (unsolved && (closing > least || !(opening() <= least)));
   return (failed || calm_share(team, p) < Real(1)) && ease_locks(team, p, pushed);
 }
 

@@ -58,7 +58,7 @@ struct LoadParameters {
 struct EasingParameters {
   // Of a row's tolerance, over a step: a lock that is no further off at the start is met.
   static constexpr double kMet = 4;
-  // m/s or rad/s: a step that leaves locks unmet that close faster than this has failed for that alone.
+  // m/s or rad/s: a step above its tolerance has failed where locks were to close, or go on opening, faster than this.
   static constexpr double kFailedSpeed = 0.1;
   // rad or m: a limit passed by more pushes its joint back against what holds that.
   static constexpr double kBeyond = 0.01;
