@@ -189,26 +189,26 @@ AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Re
   });
 }
 
-// How a lock far off is bounded: the share of its error that its law is told of, and the least R/A.
+// How an eased lock is bounded: the share of its error that its law is told of, and the least R/A.
 template <typename Real>
 struct LockBounds {
   Real share = 1, least_give = 0;
 };
 
-// Of locks that are off by `depth` altogether. Free to come together they do so at fastest_pull at most, soft ones,
-// which follow their law up to there, at twice that; where they cannot, R = k d r/pull keeps the force of those that
-// are `eased` at what accelerates A by the option equality_pull.
+// Of locks that are off by `depth` altogether. Free to come together they do so at fastest_pull at most; where they
+// cannot, R = k d r/pull keeps their force at what accelerates A by the option equality_pull. Those that are soft in a
+// batch whose contacts are follow their law alone.
 // All rows of a lock have the same bounds, so that it rests where the weighted square of its errors is least.
 template <typename Real>
 AXION_HD inline LockBounds<Real> bound_lock(const model::ImpedanceData<Real>& law, const model::StepSettings<Real>& s,
                                             Real depth, bool eased) {
   LockBounds<Real> bounds;
-  const Real stiffness = law.stiffness * impedance_at(law, depth),
-             most = s.push_share * Real(eased ? 1 : 2) * fastest_pull(s);
+  if (!eased) return bounds;
+  const Real stiffness = law.stiffness * impedance_at(law, depth), most = s.push_share * fastest_pull(s);
   // How fast the law brings it together: by its damping, or where that is little within a quarter of its period.
   const Real root = std::sqrt(stiffness), damped = stiffness / (law.damping > root ? law.damping : root);
   if (damped * depth > most) bounds.share = most / (damped * depth);
-  if (eased) bounds.least_give = stiffness * bounds.share * depth / s.equality_pull;
+  bounds.least_give = stiffness * bounds.share * depth / s.equality_pull;
   return bounds;
 }
 
@@ -249,13 +249,6 @@ AXION_HD inline LockTurning<Real> lock_turning(const model::WorldView<Real>& w, 
   return {child - of(joint.parent, joint.p_PA), math::cross(parent, omega), math::dot(apart, apart)};
 }
 
-// Notes in a batch whose contacts are soft whether a lock that is off by `depth` pulls less than its law.
-template <typename Real, typename Locked>
-AXION_HD inline void note_bounded(const model::ModelView<Real>& m, const model::WorldView<Real>& w, const Locked& lock,
-                                  const LockBounds<Real>& bounds, Real depth) {
-  if (m.is_soft && lock.is_soft) w.eased[lock.softness] = bounds.share < Real(1) ? depth : Real(0);
-}
-
 // Locks of loop joints and equalities that give way by a law. Needs start_joints and choose_force_steps.
 template <typename Real, typename Team>
 AXION_HD_RARE void soften_locks(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
@@ -266,17 +259,13 @@ AXION_HD_RARE void soften_locks(const Team& team, const model::ModelView<Real>& 
     if (!goes_by_law<Real>(m, w, joint)) return;
     const model::LockSoftness<Real>& soft = m.lock_softness[joint.softness];
     const int moves = joint.translation_lock_count, locks = moves + joint.rotation_lock_count;
-    Real square = 0, apart_square = 0;
+    Real square = 0;
     for (int k = 0; k < locks; ++k) {
       const Real error = (k < moves ? Real(1) : soft.turn_weight) * w.lock_start_error[joint.lock_start + k];
       square += error * error;
-      if (k < moves) apart_square = square;
     }
     const Real depth = std::sqrt(square);
-    const bool eased = !(joint.is_soft && m.is_soft);
-    // Soft ones turn as their law has it; only those that are far apart are bounded.
-    const LockBounds<Real> bounds = bound_lock(soft.translation, s, eased ? depth : std::sqrt(apart_square), eased);
-    note_bounded(m, w, joint, bounds, depth);
+    const LockBounds<Real> bounds = bound_lock(soft.translation, s, depth, !(joint.is_soft && m.is_soft));
     LockTurning<Real> turning;
     if (joint.slide_count + joint.hinge_count == 0) turning = lock_turning(w, joint);
     const math::Vec3<Real> child = free_turning(m, w, s, joint.child), parent = free_turning(m, w, s, joint.parent);
@@ -297,9 +286,7 @@ AXION_HD_RARE void soften_locks(const Team& team, const model::ModelView<Real>& 
     if (!goes_by_law<Real>(m, w, equality)) return;
     const Real error = w.lock_start_error[equality.lock];
     const model::ImpedanceData<Real>& law = m.lock_softness[equality.softness].translation;
-    const bool eased = !(equality.is_soft && m.is_soft);
-    const LockBounds<Real> bounds = eased ? bound_lock(law, s, std::abs(error), true) : LockBounds<Real>{};
-    note_bounded(m, w, equality, bounds, std::abs(error));
+    const LockBounds<Real> bounds = bound_lock(law, s, std::abs(error), !(equality.is_soft && m.is_soft));
     const Real rate = tendon_velocity<Real>(m, equality, w.tendon_force, w.v, w.omega);
     w.lock_law[equality.lock] = lock_law(law, s, std::abs(error), error, rate, Real(0),
                                          w.joint_force_step[m.lock_joint[equality.lock]], bounds);
