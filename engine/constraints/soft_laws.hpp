@@ -28,8 +28,7 @@
 // meet have no impulse; overlaps that the forces of this step make are pushed from the next on, as MuJoCo's.
 //
 // Locks of loop joints and equalities have the law in both directions; so has dry friction, with k = 0, up to its
-// bounds. Locks far off are bounded (bound_lock), and those that no motion meets have the law whatever the batch's
-// contacts are (newton/easing.hpp).
+// bounds. Locks that no motion meets have it whatever the batch's contacts are, bounded (newton/easing.hpp).
 //
 // In: contacts, rows, the state. Out: contact_law, limit_law, lock_law, effort_alpha and effort_compliance of dry
 // friction. Cost: linear in contacts, limits, locks and efforts.
