@@ -66,7 +66,7 @@ Vec3 expect_leans(const std::string& lock, bool soft) {
   const Outcomes r = step_on(world, 800);
   EXPECT_EQ(r.converged, r.steps) << name;
   EXPECT_GT(r.eased, 790) << name;
-  EXPECT_LT(r.fastest, 6) << name;
+  EXPECT_LT(r.fastest, soft ? 14 : 6) << name;  // soft: by MuJoCo's law, as MuJoCo's arm
   EXPECT_LT(r.last_speed, 0.01) << name;
   EXPECT_LT(r.joint_error, 1e-5) << name;
   return world.carried(2, {0.6, 0, 0.4});
