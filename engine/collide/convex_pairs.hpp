@@ -70,18 +70,31 @@ AXION_HD_RARE Nearest<Real> nearest_when_parted(ConvexPair<Real> pair) {
   return nearest_points(pair, extent(pair));
 }
 
+// Points of cores that overlap by `depth` along n, across from each other: the nearest ones once they are apart.
+template <typename Real>
+AXION_HD_RARE Difference<Real> points_across(ConvexPair<Real> pair, const math::Vec3<Real>& n, Real depth) {
+  const math::Vec3<Real> away = (depth + Real(0.02) * extent(pair)) * n;
+  pair.p_AB -= away;
+  const Nearest<Real> nearest = nearest_points(pair, extent(pair));
+  Difference<Real> points = nearest.length > Real(0) ? weighted(nearest.simplex) : nearest_along(pair, n);
+  points.b += away;
+  return points;
+}
+
 // Cores that overlap. Rays miss the way out where it is a face that the origin lies in but for rounding: no way is
 // longer than that along any direction that is known.
 template <typename Real>
 AXION_HD inline Approach<Real> approach_from_within(const ConvexPair<Real>& pair, const Nearest<Real>& nearest) {
   const Portal<Real> portal = way_out(pair);
   if (portal.found) {
-    math::Vec3<Real> n{};
+    math::Vec3<Real> n = -portal.out;
     const Real spare = portal.depth - Real(0.02) * pair.deep;
-    const bool is_shorter = spare > Real(0) && (least_of_search(pair, nearest, n) < spare ||
-                                                least_of_search(pair, nearest_when_parted(pair), n) < spare);
-    return is_shorter ? Approach<Real>{n, nearest_along(pair, n), true}
-                      : Approach<Real>{-portal.out, portal_points(portal), true};
+    Real depth = spare;
+    if (spare > Real(0)) depth = least_of_search(pair, nearest, n);
+    if (spare > Real(0) && !(depth < spare)) depth = least_of_search(pair, nearest_when_parted(pair), n);
+    if (depth < spare) return {n, points_across(pair, n, depth), true};
+    if (portal.is_plane) return {-portal.out, points_across(pair, -portal.out, portal.depth), true};
+    return {-portal.out, portal_points(portal), true};
   }
   // Flat cores, which have no inside: square to all that is known of them.
   const Difference<Real> points = weighted(nearest.simplex);

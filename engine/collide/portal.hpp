@@ -22,6 +22,7 @@ struct Portal {
   math::Vec3<Real> out;  // unit, outward normal
   Real depth;            // of the origin below the face
   bool found;
+  bool is_plane;  // all three points are one of the face's plane, not corners of the face
 };
 
 // The farthest point of the difference along d.
@@ -146,7 +147,7 @@ AXION_HD_CALL void look_around(const ConvexPair<Real>& pair, Portal<Real>& best)
     if (other.found && other.depth < best.depth) best = other;
     if (!(way.depth < best.depth)) continue;  // the face met is deeper than what is known, as where faces are flush
     const Difference<Real> point = farthest_along(pair, way.n);
-    best = {{point, point, point}, way.n, way.depth, true};
+    best = {{point, point, point}, way.n, way.depth, true, true};
   }
 }
 

@@ -28,10 +28,12 @@ AXION_HD inline bool joint_opens(const model::ModelView<Real>& m, const model::W
   const math::Vec3<Real> arm = p_W - (w.x[joint.child] + math::rotate(w.q[joint.child], joint.p_CA));
   const math::Vec3<Real> moment = math::cross(arm, n);
   const Real part = Real(kBlockedShare) * math::norm(arm), least = Real(kBlockedTurn) * depth;
+  const Real turn = part > least ? part : least;
+  if (joint.is_ball && math::norm(moment) > turn) return true;
   for (int i = 0; i < joint.axis_count; ++i) {
     const model::Row<Real>& row = w.row_start[m.axis_base() + joint.axis_start + i];
     if (i < joint.slide_count ? std::abs(math::dot(row.l, n)) > Real(kBlockedShare)
-                              : std::abs(math::dot(row.k_a, moment)) > (part > least ? part : least)) {
+                              : std::abs(math::dot(row.k_a, moment)) > turn) {
       return true;
     }
   }

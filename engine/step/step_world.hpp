@@ -209,10 +209,15 @@ template <typename Real, typename Team>
 AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>& p, Real least) {
   const auto& w = p.w;
   const Real h = p.s.dt, fast = p.s.depenetration_velocity / 2;
+  // What a load is meant to sink in: by the compliance of rigid contacts, or by the springs of a pair.
+  const auto give = [&](int i) {
+    if (model::pair_data(p.m, w.contacts[i].pair).stiffness > 0) return std::numeric_limits<Real>::infinity();
+    return p.m.is_soft ? Real(0) : 2 * p.s.contact_compliance * w.lambda[p.contact_base() + 3 * i] / h;
+  };
   const auto any = [&](auto&& test) {
     return team.template max<Real>(p.contact_count, [&](int i) {
       const Real before = -w.contacts[i].gap, after = -w.contact_gap[i];
-      return after > least && test(before, after) ? Real(1) : Real(0);
+      return after > least + give(i) && test(before, after) ? Real(1) : Real(0);
     }) > Real(0);
   };
   Overlap overlap;
