@@ -212,21 +212,23 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
   // What a load is meant to sink in: by the compliance of rigid contacts, or by the springs of a pair.
   const auto give = [&](int i) {
     if (model::pair_data(p.m, w.contacts[i].pair).stiffness > 0) return std::numeric_limits<Real>::infinity();
-    return p.m.is_soft ? Real(0) : 2 * p.s.contact_compliance * w.lambda[p.contact_base() + 3 * i] / h;
+    return 2 * p.s.contact_compliance * w.lambda[p.contact_base() + 3 * i] / h;
   };
   const auto any = [&](auto&& test) {
     return team.template max<Real>(p.contact_count, [&](int i) {
       const Real before = -w.contacts[i].gap, after = -w.contact_gap[i];
-      return after > least + give(i) && test(before, after) ? Real(1) : Real(0);
+      return after > least && test(i, before, after) ? Real(1) : Real(0);
     }) > Real(0);
   };
   Overlap overlap;
-  overlap.stays = any([&](Real before, Real after) {
+  overlap.stays = any([&](int, Real before, Real after) {
     const Real parting = (before - after) / h, slow = after / Real(kPartingTime);
     const Real most = slow < fast ? slow : fast;
     return parting < most && (!p.m.is_soft || -parting < most);
   });
-  if (!p.m.is_soft) overlap.grows = any([&](Real before, Real after) { return after - before > Real(0.1) * least; });
+  if (p.m.is_soft) return overlap;
+  overlap.grows = any(
+      [&](int i, Real before, Real after) { return after > least + give(i) && after - before > Real(0.1) * least; });
   return overlap;
 }
 
