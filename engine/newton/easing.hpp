@@ -176,7 +176,7 @@ AXION_HD_RARE bool ease_locks(const Team& team, const Problem<Real>& p, bool pus
   team.for_each(count, [&](int i) {
     if (!is_unmet(p, i, pushed)) return;
     with_closing_lock<Real>(p.m, i, [&](const auto& lock, int, int) {
-      p.w.eased[lock.softness] = greater(shared_error<Real>(p.m, p.w, i), std::numeric_limits<Real>::min());
+      p.w.eased[lock.softness] = greater(shared_error<Real>(p.m, p.w, i), Real(std::numeric_limits<Real>::min()));
     });
   });
   constraints::soften_locks(team, p.m, p.w, p.s);
@@ -204,7 +204,7 @@ AXION_HD_RARE void note_easing(const Team& team, const Problem<Real>& p) {
         const Real off = p.w.lock_start_error[k] + p.s.dt * lock_velocity(p, lock, k);
         square += off * off;
       }
-      p.w.eased[lock.softness] = greater(std::sqrt(square), std::numeric_limits<Real>::min());
+      p.w.eased[lock.softness] = greater(std::sqrt(square), Real(std::numeric_limits<Real>::min()));
     });
   });
 }

@@ -322,7 +322,7 @@ class Snapshots(unittest.TestCase):
             stub.DeleteBatch(sim.DeleteBatchRequest(name=again.name))
 
     def test_a_full_disk_is_told_and_loses_nothing(self):
-        server = self.serve('--checkpoint_interval=200ms', max_file_bytes=3 << 20)
+        server = self.serve('--checkpoint_interval=200ms', max_file_bytes=6 << 20)
         stub = server.stub()
         _, batch = make_batch(stub, 64)
         kept = []

@@ -38,13 +38,12 @@ class AxiondProcess:
         self._file = tempfile.NamedTemporaryFile()
         self._pipe = pipe
 
-        def prepare():
-            for which, soft, hard in limits:
-                resource.setrlimit(which, (soft, hard))
-
-        self.process = subprocess.Popen(
-            [str(program), f'--listen={host}:{port}', f'--metrics_listen={"127.0.0.1:0" if metrics else ""}', '--device=cpu',
-             *map(str, flags)], stderr=pipe[1] if pipe else self._file, preexec_fn=prepare if limits else None)
+        # Set by a program: gRPC does not stand code of ours between fork and exec.
+        names = {resource.RLIMIT_AS: 'as', resource.RLIMIT_FSIZE: 'fsize', resource.RLIMIT_NOFILE: 'nofile'}
+        limited = [f'--{names[which]}={soft}:{hard}' for which, soft, hard in limits]
+        command = [str(program), f'--listen={host}:{port}', f'--metrics_listen={"127.0.0.1:0" if metrics else ""}', '--device=cpu']
+        self.process = subprocess.Popen([*(['prlimit', *limited] if limits else []), *command, *map(str, flags)],
+                                        stderr=pipe[1] if pipe else self._file)
         read = self._pipe_reader() if pipe else self.log_text
         found = eventually(lambda: self._serving(read) or self.process.poll() is not None)
         if not isinstance(found, re.Match):
