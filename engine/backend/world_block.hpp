@@ -28,7 +28,7 @@ class WorldBlock {
   // Row `row` of the views in `state`. Poses and velocities that are set forget the impulses of the last step, so that
   // what follows depends on the state alone.
   void set_state(const StateUpdate& state, int row);
-  // The world goes on with other numbers, from the frames that its bodies have to those that they get: body frames stay
+  // The world goes on with other numbers: its bodies' frames of mass go over from `from` to `to`. Body frames stay
   // where they are and move as they did, also where centres of mass are others. Forgets the impulses of the last step.
   void change_model(const BodyFrames& from, const BodyFrames& to);
   // Row `row` of [n, nb, 7] to the initial poses.

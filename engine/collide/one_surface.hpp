@@ -8,7 +8,7 @@
 // is not hidden by it: a foot in the corner of a floor and a wall touches both.
 //
 // Each of two shapes may hide the other in a shallow valley between them: the nearer one stays. What is hidden in the
-// poses of a step's start may be met in those of its way, which the review of the result looks at
+// poses of a step's start may be met in poses along its way, which the review of the result looks at
 // (review_contacts.hpp). Called by find_contacts.hpp and the review alone; bodies of mocaps are the world's, too.
 // Worlds of fewer than two shapes, or of planes and height fields alone, pay nothing.
 #pragma once

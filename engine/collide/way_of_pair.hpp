@@ -14,7 +14,7 @@ namespace axion::collide {
 
 inline constexpr int kWayRounds = 64;
 
-// A body's motion within the step; the world's and its bodies' start are those of the step.
+// A body's motion within the step; the world and its bodies start as the step does.
 template <typename Real>
 struct BodyWay {
   math::Vec3<Real> d;  // m, of its centre of mass

@@ -1,4 +1,4 @@
-// Which locks give way in a step: springs, those that are soft, and those that cannot be met.
+// Which locks give way in a step: springs, soft locks, and locks that cannot be met.
 //
 // A joint that closes a loop, or an equality, holds to its tolerance, or gives way by a law of soft_laws.hpp. Soft ones
 // do so in every step of a batch whose contacts are soft; others while no motion meets them (newton/easing.hpp), which

@@ -1,4 +1,4 @@
-// What users read of the masses of bodies: those of the scene as its author gave it.
+// The masses of bodies as users read them: the masses that the scene's author gave.
 //
 // Some bodies of a scene stand for something else (BodySpec::is_armature, lender): the armature of a free joint, and
 // the light parts between joints that no one joint can be. A merged body may have such a mass that it is read without,

@@ -62,7 +62,7 @@ AXION_HD inline int anchored_tree(const model::ModelView<Real>& m, int i) {
   return joint.parent < 0 ? m.bodies[joint.child].tree_start : -1;
 }
 
-// How far the i-th lock is off at the start, or the worst of those that are eased with it.
+// How far the i-th lock is off at the start, or the worst of the locks that are eased with it.
 template <typename Real>
 AXION_HD_RARE Real shared_error(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
   Real off = 0;
