@@ -9,6 +9,7 @@ Usage: run.py BIN_DIRECTORY MODEL.xml [--rounds N] [--seed S] [--only KIND]..., 
 import argparse
 import collections
 import faulthandler
+import os
 import pathlib
 import random
 import resource
@@ -16,15 +17,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'support'))
 
+from axiond_process import PATIENCE_SECONDS  # noqa: E402
 from farm import HEAP, Broken, Course, Farm  # noqa: E402
 from kinds import KINDS  # noqa: E402
 
-ROUND_SECONDS = 240  # after which all stacks are written and the command ends
+ROUND_SECONDS = PATIENCE_SECONDS + 60  # after which all stacks are written, and the server and the command end
 SMALL_DISK = '48m'
 
 
@@ -68,6 +71,12 @@ def raise_descriptor_limit():
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def give_up(farm):
+    faulthandler.dump_traceback()
+    farm.server.process.kill()  # what waits for the end of the output waits for every process that may write it
+    os._exit(1)
+
+
 def main():
     namespace = in_a_mount_namespace()
     arguments = parse()
@@ -83,7 +92,9 @@ def main():
         print(f'state on {"a file system of " + SMALL_DISK if disk else "the disk"}; seed {arguments.seed}', flush=True)
         try:
             for number, kind in enumerate(deck(kinds, arguments.rounds, random.Random(arguments.seed))):
-                faulthandler.dump_traceback_later(ROUND_SECONDS, exit=True)
+                watch = threading.Timer(ROUND_SECONDS, give_up, [farm])
+                watch.daemon = True
+                watch.start()
                 start = time.monotonic()
                 try:
                     lost = kind(farm, random.Random(f'{arguments.seed} {number}'))
@@ -94,12 +105,13 @@ def main():
                     print(f'round {number}, {kind.__name__}: {error}\n--- the end of the server\'s log:', file=sys.stderr)
                     print(farm.server.log_text()[-3000:], file=sys.stderr)
                     return 1
+                finally:
+                    watch.cancel()
                 took = time.monotonic() - start
                 times[kind.__name__].append(took)
                 print(f'round {number:3} {kind.__name__:34} {took:5.2f} s, {len(farm.snapshots)} snapshots, '
                       f'{farm.status("VmRSS") >> 20} MiB, {farm.open_descriptors()} descriptors', flush=True)
         finally:
-            faulthandler.cancel_dump_traceback_later()
             farm.close()
             if disk:
                 subprocess.run(['umount', '-l', str(folder)], check=False)
