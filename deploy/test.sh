@@ -20,12 +20,12 @@ jobs="${AXION_JOBS:-$(nproc)}"
 venv="build/venv"
 
 # ---- Which tests run under sanitizers (tests/README.md says why) ----------------------------------------------------
-asan_engine_tests=(
-  backend_requests_test backend_snapshot_test backend_state_test backend_thread_pool_test
-  collide_robust_test convex_hull_test mesh_files_test mjcf_hostile_test urdf_hostile_test validate_scene_test
-)
+# Programs, and which of their suites.
+asan_engine_tests=(backend_test import_test model_test shapes_test)
+asan_engine_suites='Requests|Snapshot|State|ThreadPool|MeshFiles|Hostile.*|Convex.*|ValidateScene|Collide(Broad|Stability)'
 asan_server_tests=(server_access_test server_rpc_test server_schedule_test)
-tsan_tests=(backend_thread_pool_test server_access_test server_schedule_test)
+tsan_tests=(backend_test server_access_test server_schedule_test)
+tsan_suites='ThreadPool'
 
 # ---- Stages ---------------------------------------------------------------------------------------------------------
 stage_names=()
@@ -57,15 +57,17 @@ trap summary EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# Builds tests under a preset and runs them: sanitized PRESET WHAT TEST...
+# Builds programs of tests under a preset and runs them: sanitized PRESET WHAT SUITES PROGRAM...; of the engine's
+# programs only the suites that the pattern names.
 sanitized() {
-  local name="$1" what="$1, $2"
-  shift 2
+  local name="$1" what="$1, $2" suites="$3"
+  shift 3
   stage "Build, $what"
   cmake --preset "$name" -DAXION_PYTHON=
   cmake --build --preset "$name" --parallel "$jobs" --target "$@"
   stage "Tests, $what"
-  ctest --preset "$name" --parallel "$jobs" --no-tests=error -R "^($(IFS='|' && echo "$*"))\."
+  ctest --preset "$name" --parallel "$jobs" --no-tests=error \
+    -R "^((backend|import|model|shapes)_test\.(.*/)?($suites)\.|server_[a-z]+_test\.)"
 }
 
 stage "Debian packages"
@@ -100,9 +102,9 @@ cmake --build --preset release --parallel "$jobs" --target axion_seldom
 stage "Long tests"
 ctest --preset long --no-tests=error
 
-sanitized asan-ubsan engine "${asan_engine_tests[@]}"
-sanitized asan-ubsan server "${asan_server_tests[@]}"
-sanitized tsan "pool and scheduler" "${tsan_tests[@]}"
+sanitized asan-ubsan engine "$asan_engine_suites" "${asan_engine_tests[@]}"
+sanitized asan-ubsan server none "${asan_server_tests[@]}"
+sanitized tsan "pool and scheduler" "$tsan_suites" "${tsan_tests[@]}"
 
 stage "Stable-Baselines3, PyTorch, JAX"  # five gigabytes
 [ -x build/venv-learning/bin/python ] || python3 -m venv build/venv-learning

@@ -6,7 +6,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::axis_test {
 namespace {
 
 using model::JointMode;
@@ -154,4 +154,4 @@ TYPED_TEST(Armature, adds_to_the_inertia_of_its_axis) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::axis_test

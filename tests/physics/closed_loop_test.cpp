@@ -7,7 +7,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::closed_loop_test {
 namespace {
 
 using math::Vec3;
@@ -373,4 +373,4 @@ TYPED_TEST(FreeBodiesInLoops, move_as_a_tree_of_joints) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::closed_loop_test

@@ -9,7 +9,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::contact_softness_test {
 namespace {
 
 using testing::Validation;
@@ -104,4 +104,4 @@ TYPED_TEST(Contact, that_rebounds_comes_to_rest) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::contact_softness_test

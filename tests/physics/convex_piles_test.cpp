@@ -13,7 +13,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::convex_piles_test {
 namespace {
 
 using model::ShapeKind;
@@ -149,4 +149,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::convex_piles_test

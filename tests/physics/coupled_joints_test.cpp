@@ -10,7 +10,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::coupled_joints_test {
 namespace {
 
 using testing::allowed;
@@ -388,4 +388,4 @@ TYPED_TEST(CoupledJoints, all_linear_solvers_make_the_same_motion) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::coupled_joints_test

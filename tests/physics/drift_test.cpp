@@ -12,7 +12,7 @@
 
 #include "tests/engine/import/imported_world.hpp"
 
-namespace axion {
+namespace axion::drift_test {
 namespace {
 
 constexpr int kSteps = 10000;
@@ -173,4 +173,4 @@ TEST(Drift, a_body_welded_to_a_mocap_body_follows_it_as_closely_at_the_end_as_at
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::drift_test

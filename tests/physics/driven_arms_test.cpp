@@ -10,7 +10,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::driven_arms_test {
 namespace {
 
 // Four drives with kp of 800 to 1500 and limits of 20 to 50 N m, armature and dry friction on every joint; each finger
@@ -176,4 +176,4 @@ TYPED_TEST(DrivenArms, of_nearly_massless_links_behind_armature_converge_in_near
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::driven_arms_test

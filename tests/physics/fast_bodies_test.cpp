@@ -13,7 +13,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::fast_bodies_test {
 namespace {
 
 using testing::Validation;
@@ -210,4 +210,4 @@ TYPED_TEST(FastBodies, land_on_the_floor_in_large_steps) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::fast_bodies_test

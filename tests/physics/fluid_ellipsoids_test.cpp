@@ -6,7 +6,7 @@
 
 #include "tests/engine/import/imported_world.hpp"
 
-namespace axion {
+namespace axion::fluid_ellipsoids_test {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
@@ -121,4 +121,4 @@ TEST(FluidEllipsoids, an_ellipsoid_takes_the_place_of_the_body_s_box_and_needs_a
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::fluid_ellipsoids_test

@@ -6,7 +6,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::fluid_test {
 namespace {
 
 using testing::allowed;
@@ -160,4 +160,4 @@ TYPED_TEST(Fluid, drag_only_takes_energy) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::fluid_test

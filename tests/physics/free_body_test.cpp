@@ -9,7 +9,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::free_body_test {
 namespace {
 
 using math::Quat;
@@ -303,4 +303,4 @@ TYPED_TEST(Momentum, of_a_free_linkage_is_kept) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::free_body_test

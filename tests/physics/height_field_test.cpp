@@ -10,7 +10,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::height_field_test {
 namespace {
 
 using math::Vec3;
@@ -286,4 +286,4 @@ TEST(HeightField, bodies_stop_under_a_wall_where_they_come_from_the_side) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::height_field_test

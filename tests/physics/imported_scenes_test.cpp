@@ -11,7 +11,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::imported_scenes_test {
 namespace {
 
 template <typename Real>
@@ -104,4 +104,4 @@ TYPED_TEST(ImportedScenes, a_chain_made_of_the_joints_of_one_body_moves_as_they_
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::imported_scenes_test

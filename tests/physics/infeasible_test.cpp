@@ -9,7 +9,7 @@
 #include "tests/engine/import/imported_world.hpp"
 #include "tests/support/single_world.hpp"
 
-namespace axion {
+namespace axion::infeasible_test {
 namespace {
 
 using Vec3 = math::Vec3<double>;
@@ -214,4 +214,4 @@ TEST(Overlap, that_stays_is_told_of_and_rest_is_not) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::infeasible_test

@@ -8,7 +8,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::joint_effort_test {
 namespace {
 
 using testing::Validation;
@@ -134,4 +134,4 @@ TYPED_TEST(JointEffort, a_soft_weld_sags_by_its_spring) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::joint_effort_test

@@ -8,7 +8,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::joint_limit_test {
 namespace {
 
 using testing::Validation;
@@ -101,4 +101,4 @@ TEST(LimitRecoveryTime, out_of_range_is_refused_by_its_name) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::joint_limit_test

@@ -11,7 +11,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::large_step_pile_test {
 namespace {
 
 using testing::Validation;
@@ -118,4 +118,4 @@ TYPED_TEST(LargeStepPile, names_every_overlap_that_a_converged_step_leaves_and_r
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::large_step_pile_test

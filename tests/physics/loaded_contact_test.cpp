@@ -10,7 +10,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::loaded_contact_test {
 namespace {
 
 using testing::Validation;
@@ -177,4 +177,4 @@ TYPED_TEST(HeavyOnLight, lets_go_of_what_it_pressed_no_faster_than_overlap_is_pu
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::loaded_contact_test

@@ -14,7 +14,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::mjcf_softness_test {
 namespace {
 
 using testing::Validation;
@@ -277,4 +277,4 @@ TYPED_TEST(MjcfSoftness, a_stack_settles_at_the_sum_of_its_layers) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::mjcf_softness_test

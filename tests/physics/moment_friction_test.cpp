@@ -10,7 +10,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::moment_friction_test {
 namespace {
 
 using math::Vec3;
@@ -308,4 +308,4 @@ TEST(MomentFrictionSolvers, every_linear_solver_and_law_gives_the_same_motion) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::moment_friction_test

@@ -17,7 +17,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::mujoco_test {
 namespace {
 
 using math::Mat3;
@@ -340,4 +340,4 @@ TYPED_TEST(AgainstMujoco, published_models_move_alike) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::mujoco_test

@@ -9,7 +9,7 @@
 #include "engine/math/quat.hpp"
 #include "tests/engine/import/imported_world.hpp"
 
-namespace axion {
+namespace axion::open_loop_test {
 namespace {
 
 using import::World;
@@ -139,4 +139,4 @@ TEST(OpenLoop, a_target_that_comes_back_within_reach_is_met_exactly) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::open_loop_test

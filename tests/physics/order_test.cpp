@@ -13,7 +13,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::order_test {
 namespace {
 
 using math::Vec3;
@@ -274,4 +274,4 @@ TYPED_TEST(VelocityAtThePose, set_again_at_every_step_continues_with_second_orde
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::order_test

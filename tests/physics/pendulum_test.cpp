@@ -9,7 +9,7 @@
 #include "tests/physics/pendulums.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::pendulum_test {
 namespace {
 
 using math::Vec3;
@@ -253,4 +253,4 @@ TYPED_TEST(HeavyChain, converges_in_few_iterations_wherever_its_rods_line_up) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::pendulum_test

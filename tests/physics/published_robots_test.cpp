@@ -10,7 +10,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::published_robots_test {
 namespace {
 
 struct Robot {
@@ -73,4 +73,4 @@ INSTANTIATE_TEST_SUITE_P(Files, PublishedRobots,
                          });
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::published_robots_test

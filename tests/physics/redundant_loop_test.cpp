@@ -9,7 +9,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::redundant_loop_test {
 namespace {
 
 using testing::allowed;
@@ -138,4 +138,4 @@ TYPED_TEST(RedundantLoop, converges_at_every_tolerance_without_falling_back) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::redundant_loop_test

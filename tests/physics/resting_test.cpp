@@ -7,7 +7,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::resting_test {
 namespace {
 
 using testing::allowed;
@@ -157,4 +157,4 @@ TYPED_TEST(BouncelessDrop, leaves_no_energy_and_no_overlap) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::resting_test

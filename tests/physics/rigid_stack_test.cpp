@@ -13,7 +13,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::rigid_stack_test {
 namespace {
 
 using testing::Validation;
@@ -164,4 +164,4 @@ TYPED_TEST(RigidStack, stands_as_a_pyramid_and_as_a_wall_of_bricks) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::rigid_stack_test

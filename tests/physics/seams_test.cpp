@@ -12,7 +12,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::seams_test {
 namespace {
 
 using model::ShapeKind;
@@ -311,4 +311,4 @@ TYPED_TEST(Seams, of_what_passes_flush_are_no_contacts) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::seams_test

@@ -9,7 +9,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::seed_friction_test {
 namespace {
 
 using math::Vec3;
@@ -245,4 +245,4 @@ TYPED_TEST(SeedFriction, a_thrown_cube_slows_alike_along_every_heading) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::seed_friction_test

@@ -8,7 +8,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::sliding_test {
 namespace {
 
 using math::Vec3;
@@ -278,4 +278,4 @@ TYPED_TEST(PushedSphere, rolls_with_two_sevenths_of_the_push_as_friction) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::sliding_test

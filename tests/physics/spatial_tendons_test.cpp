@@ -12,7 +12,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::spatial_tendons_test {
 namespace {
 
 using math::Vec3;
@@ -442,4 +442,4 @@ TYPED_TEST(SpatialTendons, all_linear_solvers_make_the_same_motion) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::spatial_tendons_test

@@ -12,7 +12,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::still_tendons_test {
 namespace {
 
 using model::TendonSpec;
@@ -123,4 +123,4 @@ TYPED_TEST(StillTendons, move_nothing_whatever_acts_along_them) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::still_tendons_test

@@ -14,7 +14,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::synchronise_test {
 namespace {
 
 using testing::allowed;
@@ -158,4 +158,4 @@ TYPED_TEST(Synchronise, by_trees_gives_what_the_whole_system_gives) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::synchronise_test

@@ -1,7 +1,7 @@
 // Sensors of contacts: which they find, and what they read of those.
 #include "tests/engine/backend/sensing.hpp"
 
-namespace axion::testing {
+namespace axion::testing::contact_sensors_test {
 namespace {
 
 // Two bodies of which one hangs on the other, on a floor, and a ball apart.
@@ -158,4 +158,4 @@ TEST(ContactSensors, a_scene_names_what_is_wrong_with_them) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::contact_sensors_test

@@ -7,7 +7,7 @@
 
 #include "tests/engine/backend/scenes.hpp"
 
-namespace axion::testing {
+namespace axion::testing::devices_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -102,4 +102,4 @@ TEST(Devices, more_worlds_than_any_machine_holds_are_refused_at_once) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::devices_test

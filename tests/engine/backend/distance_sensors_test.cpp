@@ -5,7 +5,7 @@
 #include "engine/model/shape_kind.hpp"
 #include "tests/engine/backend/sensing.hpp"
 
-namespace axion::testing {
+namespace axion::testing::distance_sensors_test {
 namespace {
 
 // A ball on a slide beside a wall, and two balls of one body beyond it.
@@ -133,4 +133,4 @@ TEST(DistanceSensors, what_is_wrong_with_them_is_named) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::distance_sensors_test

@@ -7,7 +7,7 @@
 
 #include "tests/engine/backend/scenes.hpp"
 
-namespace axion::testing {
+namespace axion::testing::diverged_snapshot_test {
 namespace {
 
 using model::Precision;
@@ -65,4 +65,4 @@ TEST(DivergedSnapshot, is_taken_again_with_its_bits) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::diverged_snapshot_test

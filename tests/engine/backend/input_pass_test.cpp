@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace axion::backend {
+namespace axion::backend::input_pass_test {
 namespace {
 
 // More than one task of a pool, and no multiple of it.
@@ -122,4 +122,4 @@ TEST(InputPass, nothing_passes_and_takes_no_room) {
 }
 
 }  // namespace
-}  // namespace axion::backend
+}  // namespace axion::backend::input_pass_test

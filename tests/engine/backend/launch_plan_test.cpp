@@ -11,7 +11,7 @@
 #include "tests/engine/backend/scenes.hpp"
 #include "tests/support/scenes.hpp"
 
-namespace axion::testing {
+namespace axion::testing::launch_plan_test {
 namespace {
 
 using backend::BlockShape;
@@ -149,4 +149,4 @@ TEST(LaunchPlan, every_job_is_in_one_group_with_those_of_as_many_threads) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::launch_plan_test

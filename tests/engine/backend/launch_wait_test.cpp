@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace axion::backend {
+namespace axion::backend::launch_wait_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -53,4 +53,4 @@ TEST(LaunchWait, a_launch_that_ends_without_its_flag_is_not_waited_for) {
 }
 
 }  // namespace
-}  // namespace axion::backend
+}  // namespace axion::backend::launch_wait_test

@@ -8,7 +8,7 @@
 #include "tests/engine/backend/scenes.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
 
-namespace axion::testing {
+namespace axion::testing::old_snapshot_test {
 namespace {
 
 // A snapshot of version 1 of the format, which did not have `eased`.
@@ -58,4 +58,4 @@ TEST(Snapshot, of_an_engine_that_eased_nothing_goes_on_with_the_same_bits) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::old_snapshot_test

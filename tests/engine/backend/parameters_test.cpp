@@ -10,7 +10,7 @@
 
 #include "tests/engine/backend/scenes.hpp"
 
-namespace axion::testing {
+namespace axion::testing::parameters_test {
 namespace {
 
 using model::Precision;
@@ -386,4 +386,4 @@ TEST(Parameters, take_memory_of_the_budget_and_are_refused_beyond_it) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::parameters_test

@@ -7,7 +7,7 @@
 
 #include "tests/engine/backend/scenes.hpp"
 
-namespace axion::testing {
+namespace axion::testing::requests_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -196,4 +196,4 @@ TEST_F(Requests, every_field_has_a_name_and_a_shape) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::requests_test

@@ -1,7 +1,7 @@
 // Sensors beside C MuJoCo's (sensors_comparison.hpp).
 #include "tests/engine/backend/sensors_comparison.hpp"
 
-namespace axion::testing {
+namespace axion::testing::sensors_mujoco_test {
 namespace {
 
 // All kinds of joints, welds upon welds, masses of the world, frames of every kind.
@@ -171,4 +171,4 @@ TEST(SensorsBesideMujoco, published_robots_read_alike) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::sensors_mujoco_test

@@ -5,7 +5,7 @@
 
 #include "tests/engine/backend/sensing.hpp"
 
-namespace axion::testing {
+namespace axion::testing::sensors_test {
 namespace {
 
 std::string box_on_floor(double mass) {
@@ -318,4 +318,4 @@ TEST(Sensors, users_sensors_are_zero_and_have_their_place) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::sensors_test

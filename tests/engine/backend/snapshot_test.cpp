@@ -12,7 +12,7 @@
 #include "engine/import/mjcf.hpp"
 #include "tests/engine/backend/scenes.hpp"
 
-namespace axion::testing {
+namespace axion::testing::snapshot_test {
 namespace {
 
 using model::Precision;
@@ -430,4 +430,4 @@ TEST(Snapshot, extremes_in_every_word_are_refused_or_harmless) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::snapshot_test

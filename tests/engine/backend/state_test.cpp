@@ -8,7 +8,7 @@
 
 #include "tests/engine/backend/scenes.hpp"
 
-namespace axion::testing {
+namespace axion::testing::state_test {
 namespace {
 
 using model::Precision;
@@ -310,4 +310,4 @@ TEST(State, overrides_change_their_world_alone) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::state_test

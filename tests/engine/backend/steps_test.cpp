@@ -9,7 +9,7 @@
 #include "tests/engine/backend/scenes.hpp"
 #include "tests/support/compiled_step.hpp"
 
-namespace axion::testing {
+namespace axion::testing::steps_test {
 namespace {
 
 using model::Precision;
@@ -297,4 +297,4 @@ TEST(Steps, a_bin_holds_what_is_above_its_lower_bound_up_to_its_own) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::steps_test

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace axion::backend {
+namespace axion::backend::thread_pool_test {
 namespace {
 
 TEST(ThreadPool, every_task_runs_once_in_every_round) {
@@ -36,4 +36,4 @@ TEST(ThreadPool, a_worker_runs_one_task_at_a_time) {
 }
 
 }  // namespace
-}  // namespace axion::backend
+}  // namespace axion::backend::thread_pool_test

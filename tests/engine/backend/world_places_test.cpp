@@ -11,7 +11,7 @@
 #include "engine/model/compile.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
 
-namespace axion::backend {
+namespace axion::backend::world_places_test {
 namespace {
 
 using namespace model;
@@ -168,4 +168,4 @@ TEST(WorldPlaces, state_and_parameters_lie_where_the_host_looks_for_them) {
 }
 
 }  // namespace
-}  // namespace axion::backend
+}  // namespace axion::backend::world_places_test

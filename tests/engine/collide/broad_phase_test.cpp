@@ -14,7 +14,7 @@
 #include "tests/engine/collide/random_heap.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::broad_phase_test {
 namespace {
 
 using collide::Foresight;
@@ -268,4 +268,4 @@ TYPED_TEST(BroadPhase, looks_at_as_many_shapes_however_many_there_are) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::broad_phase_test

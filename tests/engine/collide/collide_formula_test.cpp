@@ -5,7 +5,7 @@
 
 #include "tests/engine/collide/shape_oracle.hpp"
 
-namespace axion::collide {
+namespace axion::collide::collide_formula_test {
 namespace {
 
 using model::ShapeKind;
@@ -238,4 +238,4 @@ TEST(CollideFar, gap_far_from_the_origin_is_exact_in_float32) {
 }
 
 }  // namespace
-}  // namespace axion::collide
+}  // namespace axion::collide::collide_formula_test

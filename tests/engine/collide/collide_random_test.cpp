@@ -7,7 +7,7 @@
 
 #include "tests/engine/collide/shape_oracle.hpp"
 
-namespace axion::collide {
+namespace axion::collide::collide_random_test {
 namespace {
 
 using namespace oracle;
@@ -241,4 +241,4 @@ TYPED_TEST(CollideRandom, the_margin_only_filters) {
 }
 
 }  // namespace
-}  // namespace axion::collide
+}  // namespace axion::collide::collide_random_test

@@ -5,7 +5,7 @@
 
 #include "tests/engine/collide/shape_oracle.hpp"
 
-namespace axion::collide {
+namespace axion::collide::collide_robust_test {
 namespace {
 
 using namespace oracle;
@@ -190,4 +190,4 @@ TEST(CollideBroad, may_touch_is_conservative) {
 }
 
 }  // namespace
-}  // namespace axion::collide
+}  // namespace axion::collide::collide_robust_test

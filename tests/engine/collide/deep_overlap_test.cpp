@@ -3,7 +3,7 @@
 
 #include "tests/engine/collide/depth_oracle.hpp"
 
-namespace axion::collide {
+namespace axion::collide::deep_overlap_test {
 namespace {
 
 using namespace fcl_oracle;
@@ -83,4 +83,4 @@ TEST(DeepOverlap, thin_tables_are_left_by_their_nearer_face) {
 }
 
 }  // namespace
-}  // namespace axion::collide
+}  // namespace axion::collide::deep_overlap_test

@@ -3,7 +3,7 @@
 
 #include "tests/engine/collide/fcl_oracle.hpp"
 
-namespace axion::collide {
+namespace axion::collide::fcl_oracle_test {
 namespace {
 
 using namespace fcl_oracle;
@@ -104,4 +104,4 @@ TEST(FclOracle, features_of_faces_at_rest_survive_rounding_sized_motion) {
 }
 
 }  // namespace
-}  // namespace axion::collide
+}  // namespace axion::collide::fcl_oracle_test

@@ -12,7 +12,7 @@
 #include "engine/math/quat.hpp"
 #include "engine/model/compile_hulls.hpp"
 
-namespace axion::collide {
+namespace axion::collide::flush_hulls_test {
 namespace {
 
 using model::ShapeKind;
@@ -133,4 +133,4 @@ TYPED_TEST(FlushHulls, and_rims_over_an_edge_are_as_deep_as_their_face) {
 }
 
 }  // namespace
-}  // namespace axion::collide
+}  // namespace axion::collide::flush_hulls_test

@@ -10,7 +10,7 @@
 #include "tests/engine/collide/random_heap.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::near_pairs_test {
 namespace {
 
 using collide::Foresight;
@@ -107,4 +107,4 @@ TYPED_TEST(NearPairs, that_are_left_out_stay_further_apart_than_the_margin_all_t
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::near_pairs_test

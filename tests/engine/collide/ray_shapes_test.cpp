@@ -8,7 +8,7 @@
 
 #include "engine/collide/ray_shapes.hpp"
 
-namespace axion::collide {
+namespace axion::collide::ray_shapes_test {
 namespace {
 
 using Vec = math::Vec3<double>;
@@ -116,4 +116,4 @@ TEST(RayShapes, a_plane_is_met_from_above_alone) {
 }
 
 }  // namespace
-}  // namespace axion::collide
+}  // namespace axion::collide::ray_shapes_test

@@ -12,7 +12,7 @@
 #include "tests/engine/collide/random_heap.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::review_contacts_test {
 namespace {
 
 using Team = team::SerialTeam;
@@ -239,4 +239,4 @@ TYPED_TEST(ReviewContacts, what_is_not_finite_is_left_to_the_step) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::review_contacts_test

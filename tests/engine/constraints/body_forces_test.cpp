@@ -6,7 +6,7 @@
 #include "engine/constraints/free_motion.hpp"
 #include "engine/step/world_view.hpp"
 
-namespace axion::constraints {
+namespace axion::constraints::body_forces_test {
 namespace {
 
 template <typename Real>
@@ -79,4 +79,4 @@ TEST(BodyForces, drag_beside_the_centre_is_of_second_order) {
 }
 
 }  // namespace
-}  // namespace axion::constraints
+}  // namespace axion::constraints::body_forces_test

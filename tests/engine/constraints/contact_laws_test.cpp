@@ -7,7 +7,7 @@
 #include "engine/constraints/contact_function.hpp"
 #include "engine/constraints/friction.hpp"
 
-namespace axion::constraints {
+namespace axion::constraints::contact_laws_test {
 namespace {
 
 using model::ContactFunction;
@@ -114,4 +114,4 @@ TEST(FrictionResidual, vanishes_on_the_law_and_only_there) {
 }
 
 }  // namespace
-}  // namespace axion::constraints
+}  // namespace axion::constraints::contact_laws_test

@@ -9,7 +9,7 @@
 #include "tests/support/scenes.hpp"
 #include "tests/support/single_world.hpp"
 
-namespace axion {
+namespace axion::joint_rows_test {
 namespace {
 
 using math::Quat, math::Vec3;
@@ -148,4 +148,4 @@ INSTANTIATE_TEST_SUITE_P(All, JointRows, ::testing::ValuesIn(joint_cases()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::joint_rows_test

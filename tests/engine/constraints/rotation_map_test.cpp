@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace axion::constraints {
+namespace axion::constraints::rotation_map_test {
 namespace {
 
 using math::Mat3, math::Quat, math::Vec3;
@@ -82,4 +82,4 @@ TEST(ImplicitGyroscopicTerm, never_gains_energy_and_explicit_does) {
 }
 
 }  // namespace
-}  // namespace axion::constraints
+}  // namespace axion::constraints::rotation_map_test

@@ -15,7 +15,7 @@
 #include "tests/engine/problem/newton_system.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::active_set_step_test {
 namespace {
 
 template <typename Real>
@@ -241,4 +241,4 @@ TYPED_TEST(ActiveSetStep, leaves_impulses_within_their_laws_and_velocities_that_
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::active_set_step_test

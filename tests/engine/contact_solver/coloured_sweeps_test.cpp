@@ -13,7 +13,7 @@
 #include "tests/engine/problem/newton_system.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::coloured_sweeps_test {
 namespace {
 
 constexpr int kLanes = solver::SweepSizes::kGroupContacts;
@@ -210,4 +210,4 @@ TYPED_TEST(ColouredSweeps, a_loaded_plate_is_swept_without_colours) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::coloured_sweeps_test

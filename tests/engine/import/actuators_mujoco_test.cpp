@@ -11,7 +11,7 @@
 #include "tests/engine/import/imported_world.hpp"
 #include "tests/support/mujoco_model.hpp"
 
-namespace axion::import {
+namespace axion::import::actuators_mujoco_test {
 namespace {
 
 constexpr int kHolds = 2;
@@ -211,4 +211,4 @@ TEST(ActuatorsAgainstMujoco, springdampers_are_springs_and_dampers_of_what_moves
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::actuators_mujoco_test

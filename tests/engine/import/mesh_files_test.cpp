@@ -6,7 +6,7 @@
 #include "engine/import/mesh_data.hpp"
 #include "engine/import/mesh_mass.hpp"
 
-namespace axion::import {
+namespace axion::import::mesh_files_test {
 namespace {
 
 const std::string kFacets = R"(solid wedge
@@ -114,4 +114,4 @@ TEST(MeshFiles, collada_that_cannot_be_read_says_why) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mesh_files_test

@@ -6,7 +6,7 @@
 
 #include "tests/engine/import/imported_world.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_actuators_test {
 namespace {
 
 // I of a ball of 1 kg and 0.1 m is 0.004 kg m².
@@ -364,4 +364,4 @@ TEST(MjcfActuators, a_joint_follows_an_integrated_velocity) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_actuators_test

@@ -10,7 +10,7 @@
 #include "engine/import/mjcf.hpp"
 #include "engine/model/fingerprint.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_attach_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -305,4 +305,4 @@ TEST(MjcfReplicate, copies_of_references_are_bounded) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_attach_test

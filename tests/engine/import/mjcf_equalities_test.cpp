@@ -9,7 +9,7 @@
 #include "engine/model/compile.hpp"
 #include "engine/model/loop_joints.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_equalities_test {
 namespace {
 
 using model::JointKind;
@@ -211,4 +211,4 @@ TEST(MjcfEqualities, names_of_equalities_do_not_rename_joints) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_equalities_test

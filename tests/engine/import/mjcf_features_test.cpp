@@ -10,7 +10,7 @@
 #include "engine/model/spec_math.hpp"
 #include "tests/engine/import/imported_world.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_features_test {
 namespace {
 
 using ::testing::Contains;
@@ -432,4 +432,4 @@ TEST(SceneFields, new_ones_are_checked_by_name) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_features_test

@@ -9,7 +9,7 @@
 #include "engine/model/validate_scene.hpp"
 #include "tests/engine/import/imported_world.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_height_field_test {
 namespace {
 
 std::string scene_of(const std::string& asset, const std::string& geom = "") {
@@ -168,4 +168,4 @@ TEST(MjcfHeightField, files_that_are_wrong_are_refused) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_height_field_test

@@ -5,7 +5,7 @@
 
 #include "engine/import/mjcf.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_hostile_test {
 namespace {
 
 struct Case {
@@ -253,4 +253,4 @@ TEST(HostileMjcf, a_long_value_is_not_repeated_in_full) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_hostile_test

@@ -13,7 +13,7 @@
 #include "engine/model/principal_axes.hpp"
 #include "engine/model/spec_math.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_mesh_test {
 namespace {
 
 using model::Vec3d;
@@ -292,4 +292,4 @@ TEST(MjcfMesh, what_lies_in_a_plane_touches_as_a_plate) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_mesh_test

@@ -9,7 +9,7 @@
 #include "engine/model/spec_math.hpp"
 #include "tests/engine/import/imported_world.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_mocaps_test {
 namespace {
 
 using ::testing::Contains;
@@ -157,4 +157,4 @@ TEST(MjcfMocaps, what_can_not_be_is_refused_or_fixed) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_mocaps_test

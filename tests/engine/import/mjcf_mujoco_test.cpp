@@ -15,12 +15,12 @@
 #include "tests/support/mujoco_model.hpp"
 #include "tests/support/published_model.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_mujoco_test {
 namespace {
 
-class PublishedModel : public ::testing::TestWithParam<const char*> {};
+class PublishedModelInMujoco : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(PublishedModel, masses_inertias_axes_and_poses_equal_those_of_mujoco) {
+TEST_P(PublishedModelInMujoco, masses_inertias_axes_and_poses_equal_those_of_mujoco) {
   const std::string text = testing::published_model(GetParam());
   if (text.empty()) GTEST_SKIP() << GetParam() << " is not in " << AXION_MODELS_DIR;
   Comparison(text).run();
@@ -47,7 +47,7 @@ void expect_alike(const std::array<double, N>& a, const std::array<double, N>& b
   for (std::size_t i = 0; i < N; ++i) expect_alike(a[i], b[i], what);
 }
 
-TEST_P(PublishedModel, what_mujoco_writes_of_it_is_the_same_scene) {
+TEST_P(PublishedModelInMujoco, what_mujoco_writes_of_it_is_the_same_scene) {
   const std::string text = testing::published_model(GetParam());
   if (text.empty()) GTEST_SKIP() << GetParam() << " is not in " << AXION_MODELS_DIR;
   const auto made = import_mjcf(text), saved = import_mjcf(saved_by_mujoco(text));
@@ -100,7 +100,7 @@ TEST_P(PublishedModel, what_mujoco_writes_of_it_is_the_same_scene) {
   EXPECT_EQ(a.keyframes.size(), b.keyframes.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Mjcf, PublishedModel,
+INSTANTIATE_TEST_SUITE_P(Mjcf, PublishedModelInMujoco,
                          ::testing::Values("humanoid.xml", "ant.xml", "hopper.xml", "half_cheetah.xml", "walker2d.xml",
                                            "nv_ant.xml"),
                          [](const auto& param) {
@@ -287,4 +287,4 @@ TEST(MjcfBesideMujoco, force_ranges_bound_the_same_efforts) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_mujoco_test

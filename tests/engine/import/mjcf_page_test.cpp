@@ -9,7 +9,7 @@
 #include "engine/import/mjcf_schema.hpp"
 #include "tests/engine/import/mjcf_page.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_page_test {
 namespace {
 
 TEST(MjcfPage, is_what_the_schema_makes_of_it) {
@@ -30,4 +30,4 @@ TEST(MjcfPage, notes_are_of_attributes_that_are_read) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_page_test

@@ -11,7 +11,7 @@
 #include "engine/import/mjcf.hpp"
 #include "engine/model/compile.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_saved_test {
 namespace {
 
 using model::ActuatorKind;
@@ -331,4 +331,4 @@ TEST(SavedMjcf, the_force_range_of_a_joint_is_that_of_its_actuator) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_saved_test

@@ -5,7 +5,7 @@
 
 #include "tests/engine/import/imported_world.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_springs_test {
 namespace {
 
 // I of a ball of 1 kg and 0.1 m is 0.004 kg m²; turned about its centre by a spring of 0.1 N m/rad with ω = 5 rad/s it
@@ -112,4 +112,4 @@ TEST(MjcfAdhesion, pulls_both_bodies_of_a_contact) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_springs_test

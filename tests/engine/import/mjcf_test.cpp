@@ -7,7 +7,7 @@
 
 #include "tests/support/published_model.hpp"
 
-namespace axion::import {
+namespace axion::import::mjcf_test {
 namespace {
 
 using model::ActuatorKind;
@@ -405,4 +405,4 @@ TEST(Mjcf, a_geom_that_touches_nothing_may_be_of_any_type) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::mjcf_test

@@ -10,7 +10,7 @@
 #include "engine/import/urdf.hpp"
 #include "engine/model/vary.hpp"
 
-namespace axion::import {
+namespace axion::import::read_masses_test {
 namespace {
 
 using model::BodySpec;
@@ -108,4 +108,4 @@ TEST(ReadMasses, are_those_that_parameters_have_and_that_worlds_may_change) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::read_masses_test

@@ -14,7 +14,7 @@
 #include "tests/engine/import/imported_world.hpp"
 #include "tests/support/mujoco_model.hpp"
 
-namespace axion::import {
+namespace axion::import::soft_equalities_mujoco_test {
 namespace {
 
 constexpr double kStep = 1e-4;
@@ -160,4 +160,4 @@ TEST(SoftEqualities, are_rigid_where_contacts_are) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::soft_equalities_mujoco_test

@@ -11,7 +11,7 @@
 #include "tests/engine/import/imported_world.hpp"
 #include "tests/support/mujoco_model.hpp"
 
-namespace axion::import {
+namespace axion::import::soft_rows_mujoco_test {
 namespace {
 
 constexpr double kStep = 1e-4;
@@ -129,4 +129,4 @@ TEST(SoftRows, a_ball_with_armature_stops_at_its_limit_as_mujocos) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::soft_rows_mujoco_test

@@ -9,7 +9,7 @@
 
 #include "engine/import/urdf.hpp"
 
-namespace axion::import {
+namespace axion::import::urdf_hostile_test {
 namespace {
 
 struct Case {
@@ -217,4 +217,4 @@ TEST(HostileUrdf, mutated_documents) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::urdf_hostile_test

@@ -7,7 +7,7 @@
 #include "tests/engine/import/mujoco_comparison.hpp"
 #include "tests/support/published_model.hpp"
 
-namespace axion::import {
+namespace axion::import::urdf_mujoco_test {
 namespace {
 
 // MuJoCo keeps every link where fusestatic is off, and suggests a step of its own.
@@ -101,4 +101,4 @@ TEST(UrdfBesideMujoco, published_robots) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::urdf_mujoco_test

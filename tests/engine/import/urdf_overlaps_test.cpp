@@ -8,7 +8,7 @@
 
 #include "engine/import/urdf.hpp"
 
-namespace axion::import {
+namespace axion::import::urdf_overlaps_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -147,4 +147,4 @@ TEST(UrdfOverlaps, that_are_more_than_a_scene_holds_are_left_to_collide) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::urdf_overlaps_test

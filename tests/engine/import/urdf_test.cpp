@@ -10,7 +10,7 @@
 #include "engine/model/merge_welds.hpp"
 #include "engine/model/spec_math.hpp"
 
-namespace axion::import {
+namespace axion::import::urdf_test {
 namespace {
 
 using model::JointKind;
@@ -405,4 +405,4 @@ TEST(Urdf, links_without_mass_between_joints_take_a_part_of_what_they_carry) {
 }
 
 }  // namespace
-}  // namespace axion::import
+}  // namespace axion::import::urdf_test

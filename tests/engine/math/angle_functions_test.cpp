@@ -8,7 +8,7 @@
 
 #include "engine/math/angle_functions.hpp"
 
-namespace axion::math {
+namespace axion::math::angle_functions_test {
 namespace {
 
 constexpr int kSamples = 200000;
@@ -91,4 +91,4 @@ TYPED_TEST(AngleFunctions, what_is_not_finite_gives_no_number) {
 }
 
 }  // namespace
-}  // namespace axion::math
+}  // namespace axion::math::angle_functions_test

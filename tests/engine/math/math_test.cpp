@@ -10,7 +10,7 @@
 #include "engine/math/quat.hpp"
 #include "engine/math/vec3.hpp"
 
-namespace axion::math {
+namespace axion::math::math_test {
 namespace {
 
 constexpr int kSamples = 10000;
@@ -221,4 +221,4 @@ TYPED_TEST(Math, normalising_a_quaternion_keeps_its_direction) {
 }
 
 }  // namespace
-}  // namespace axion::math
+}  // namespace axion::math::math_test

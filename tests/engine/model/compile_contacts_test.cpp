@@ -11,7 +11,7 @@
 #include "engine/step/world_layout.hpp"
 #include "tests/support/scenes.hpp"
 
-namespace axion::model {
+namespace axion::model::compile_contacts_test {
 namespace {
 
 CompiledModel compiled(const SceneSpec& scene) {
@@ -235,4 +235,4 @@ TEST(CompileContacts, torsional_and_rolling_friction_mix_alike_in_lists_and_with
 }
 
 }  // namespace
-}  // namespace axion::model
+}  // namespace axion::model::compile_contacts_test

@@ -11,7 +11,7 @@
 #include "engine/model/compile.hpp"
 #include "tests/support/convex_scenes.hpp"
 
-namespace axion::model {
+namespace axion::model::convex_hull_test {
 namespace {
 
 std::vector<Vec3d> cube() {
@@ -130,4 +130,4 @@ TEST(ConvexShapes, that_are_wrong_are_refused_with_their_field) {
 }
 
 }  // namespace
-}  // namespace axion::model
+}  // namespace axion::model::convex_hull_test

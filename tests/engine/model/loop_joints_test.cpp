@@ -11,7 +11,7 @@
 #include "tests/engine/model/merged_scene.hpp"
 #include "tests/engine/model/scene_builder.hpp"
 
-namespace axion::model {
+namespace axion::model::loop_joints_test {
 namespace {
 
 using testing::axis;
@@ -167,4 +167,4 @@ TEST(LoopJoints, a_loop_whose_child_became_part_of_the_world_is_turned_round) {
 }
 
 }  // namespace
-}  // namespace axion::model
+}  // namespace axion::model::loop_joints_test

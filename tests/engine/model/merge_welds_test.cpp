@@ -10,7 +10,7 @@
 #include "tests/engine/model/merged_scene.hpp"
 #include "tests/engine/model/scene_builder.hpp"
 
-namespace axion::model {
+namespace axion::model::merge_welds_test {
 namespace {
 
 using testing::robot;
@@ -177,4 +177,4 @@ TEST(MergeWelds, an_invalid_scene_is_refused_with_its_field) {
 }
 
 }  // namespace
-}  // namespace axion::model
+}  // namespace axion::model::merge_welds_test

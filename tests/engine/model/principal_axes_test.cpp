@@ -10,7 +10,7 @@
 
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::principal_axes_test {
 namespace {
 
 template <typename Real>
@@ -92,4 +92,4 @@ TYPED_TEST(PrincipalAxes, positive_part_drops_negative_eigenvalues_and_nothing_e
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::principal_axes_test

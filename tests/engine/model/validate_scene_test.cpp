@@ -8,7 +8,7 @@
 
 #include "tests/engine/model/scene_builder.hpp"
 
-namespace axion::model {
+namespace axion::model::validate_scene_test {
 namespace {
 
 using testing::axis;
@@ -418,4 +418,4 @@ TEST(ValidateScene, a_long_chain_needs_no_stack) {
 }
 
 }  // namespace
-}  // namespace axion::model
+}  // namespace axion::model::validate_scene_test

@@ -11,7 +11,7 @@
 #include "engine/newton/globalisation.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::globalisation_test {
 namespace {
 
 using solver::AttemptEvent;
@@ -238,4 +238,4 @@ TYPED_TEST(GlobalisationOf, ends_where_it_has_converged) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::globalisation_test

@@ -4,7 +4,7 @@
 #include "tests/engine/problem/newton_system.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::newton_start_test {
 namespace {
 
 template <typename Real>
@@ -38,4 +38,4 @@ TYPED_TEST(NewtonStart, is_at_the_last_velocities_or_half_of_them_before_an_impa
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::newton_start_test

@@ -9,7 +9,7 @@
 #include "tests/engine/backend/scenes.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
 
-namespace axion::testing {
+namespace axion::testing::solver_batches_test {
 namespace {
 
 using model::LinearSolver;
@@ -90,4 +90,4 @@ TEST(SolverBatches, dense_is_refused_for_worlds_that_are_too_large) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::solver_batches_test

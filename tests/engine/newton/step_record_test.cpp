@@ -9,7 +9,7 @@
 #include "tests/engine/newton/record_oracle.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
 
-namespace axion {
+namespace axion::step_record_test {
 namespace {
 
 using model::JointMode;
@@ -105,4 +105,4 @@ TEST(StepRecord, tells_the_joint_mode_that_a_step_ended_in) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::step_record_test

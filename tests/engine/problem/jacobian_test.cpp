@@ -8,7 +8,7 @@
 #include "tests/engine/problem/newton_system.hpp"
 #include "tests/engine/problem/residual_functions.hpp"
 
-namespace axion {
+namespace axion::jacobian_test {
 namespace {
 
 using model::JointMode;
@@ -338,4 +338,4 @@ TEST(Jacobian, of_mjcfs_soft_contacts_equals_finite_differences_for_both_laws) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::jacobian_test

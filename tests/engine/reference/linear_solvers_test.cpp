@@ -7,7 +7,7 @@
 #include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/engine/problem/newton_system.hpp"
 
-namespace axion {
+namespace axion::linear_solvers_test {
 namespace {
 
 using model::LinearSolver;
@@ -110,4 +110,4 @@ TEST(LinearSolvers, bits_do_not_depend_on_the_order_of_the_team) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::linear_solvers_test

@@ -6,7 +6,7 @@
 #include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/engine/problem/newton_system.hpp"
 
-namespace axion {
+namespace axion::preconditioners_test {
 namespace {
 
 using model::LinearSolver;
@@ -151,4 +151,4 @@ TEST(Preconditioners, are_symmetric_positive_definite) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::preconditioners_test

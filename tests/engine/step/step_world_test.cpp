@@ -12,7 +12,7 @@
 #include "tests/support/scenes.hpp"
 #include "tests/support/single_world.hpp"
 
-namespace axion {
+namespace axion::step_world_test {
 namespace {
 
 model::SceneSpec quadruped() {
@@ -130,4 +130,4 @@ TEST(StepWorld, seed_and_default_agree_where_both_converge) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::step_world_test

@@ -15,7 +15,7 @@
 #include "tests/engine/team/host_step.hpp"
 #include "tests/support/compiled_step.hpp"
 
-namespace axion::testing {
+namespace axion::testing::cooperative_team_test {
 namespace {
 
 constexpr int kThreadCounts[] = {1, 3, 8, 32, 64};
@@ -152,4 +152,4 @@ TEST(CooperativeTeam, a_block_of_threads_steps_a_world_to_the_bits_of_one) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::cooperative_team_test

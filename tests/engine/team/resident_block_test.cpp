@@ -21,7 +21,7 @@
 #include "tests/engine/team/host_step.hpp"
 #include "tests/support/compiled_step.hpp"
 
-namespace axion::testing {
+namespace axion::testing::resident_block_test {
 namespace {
 
 constexpr std::size_t kAll = std::size_t(1) << 40;
@@ -297,4 +297,4 @@ TEST(ResidentBlock, a_block_with_no_row_left_to_take_ends) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::resident_block_test

@@ -10,7 +10,7 @@
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion::testing {
+namespace axion::testing::warp_step_test {
 namespace {
 
 template <typename Real>
@@ -87,4 +87,4 @@ TYPED_TEST(WarpStep, whichever_way_joints_are_held) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::warp_step_test

@@ -20,7 +20,7 @@
 #include "tests/engine/team/warp_team.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion::testing {
+namespace axion::testing::work_forms_test {
 namespace {
 
 // What an algorithm leaves, number by number.
@@ -364,4 +364,4 @@ TYPED_TEST(WorkForms, the_greatest_ratio_is_found_alike) {
 }
 
 }  // namespace
-}  // namespace axion::testing
+}  // namespace axion::testing::work_forms_test

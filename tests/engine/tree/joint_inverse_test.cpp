@@ -6,7 +6,7 @@
 #include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/engine/problem/newton_system.hpp"
 
-namespace axion {
+namespace axion::joint_inverse_test {
 namespace {
 
 using Matrix = Eigen::MatrixXd;
@@ -169,4 +169,4 @@ TEST(JointInverse, responds_to_the_impulses_of_limits_efforts_and_contacts) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::joint_inverse_test

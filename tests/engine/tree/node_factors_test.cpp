@@ -11,7 +11,7 @@
 #include "engine/team/serial_team.hpp"
 #include "tests/support/validation.hpp"
 
-namespace axion {
+namespace axion::node_factors_test {
 namespace {
 
 using solver::kHalfNode;
@@ -207,4 +207,4 @@ TYPED_TEST(NodeFactors, chunks_of_every_width_do_what_numbers_do) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::node_factors_test

@@ -10,7 +10,7 @@
 #include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/support/single_world.hpp"
 
-namespace axion {
+namespace axion::tree_ordering_test {
 namespace {
 
 using Problem = solver::Problem<double>;
@@ -155,4 +155,4 @@ TEST(TreeOrdering, keeps_the_first_couplings_where_they_are_too_many) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::tree_ordering_test

@@ -7,7 +7,7 @@
 #include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/engine/problem/newton_system.hpp"
 
-namespace axion {
+namespace axion::tree_solver_test {
 namespace {
 
 using model::JointMode;
@@ -153,4 +153,4 @@ TYPED_TEST(FourBar, turns_and_stays_closed_although_its_rows_are_redundant) {
 }
 
 }  // namespace
-}  // namespace axion
+}  // namespace axion::tree_solver_test
