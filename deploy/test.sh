@@ -22,7 +22,8 @@ venv="build/venv"
 # ---- Which tests run under sanitizers (tests/README.md says why) ----------------------------------------------------
 # Programs, and which of their suites.
 asan_engine_tests=(backend_test import_test model_test shapes_test)
-asan_engine_suites='Requests|Snapshot|State|ThreadPool|MeshFiles|Hostile.*|Convex.*|ValidateScene|Collide(Broad|Stability)'
+asan_engine_suites='Requests|Snapshot|State|ThreadPool|MeshFiles|Hostile.*|Convex.*|ValidateScene'
+asan_engine_suites+='|Collide(Broad|Stability)'
 asan_server_tests=(server_access_test server_rpc_test server_schedule_test)
 tsan_tests=(backend_test server_access_test server_schedule_test)
 tsan_suites='ThreadPool'

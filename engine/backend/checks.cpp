@@ -10,7 +10,6 @@
 namespace axion::backend {
 namespace {
 
-constexpr double kMaxScale = 1e6;
 constexpr double kLeastQuaternion = 1e-12;
 
 // Calls visit(row, step, column, value) until it returns an error.

@@ -11,6 +11,8 @@ namespace axion::backend {
 
 class ThreadPool;
 
+inline constexpr double kMaxScale = 1e6;  // of what a world may scale; its reciprocal is the least
+
 // What an InputView must be. Row i, step t, value j; value_shape splits j into the indices that an error names.
 struct InputShape {
   const char* name = "";  // as users know it, e.g. "body_pose"

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/backend/checks.hpp"
 #include "engine/backend/text.hpp"
 #include "engine/base/hash.hpp"
 #include "engine/model/shape_pairs.hpp"
@@ -20,7 +21,7 @@ constexpr char kMagic[8] = {'A', 'X', 'I', 'O', 'N', 'S', 'N', 'P'};
 constexpr std::size_t kTailBytes = sizeof(std::uint64_t) + 1;
 constexpr std::uint32_t kKnownOutcomes =
     kConverged | kMaxIterations | kContactOverflow | kNonFinite | kFallback | kEased | kOverlap;
-constexpr double kMaxScale = 1e6, kScaleSlack = 1 + 1e-6;   // as requests may set them (checks.cpp), rounded to float32
+constexpr double kScaleSlack = 1 + 1e-6;                    // of kMaxScale, which is rounded to float32
 constexpr std::int64_t kMostSteps = std::int64_t(1) << 62;  // so that counting on cannot overflow
 constexpr double kUnitSlack = 1e-3;                         // |q|^2 - 1 of a rotation
 

@@ -363,7 +363,7 @@ TEST(Snapshot, bytes_changed_on_purpose_harm_their_own_world_at_most) {
     const std::string expected = everything(*f.batch, 1);
     unsigned draw = 7;
     int taken = 0;
-    for (int i = 0; i < (emulated() ? 8 : 3000); ++i) {
+    for (int i = 0; i < (emulated() ? 8 : 1000); ++i) {
       std::string bytes = good;
       for (int k = 0; k <= i % 3; ++k) {
         draw = draw * 1664525u + 1013904223u;

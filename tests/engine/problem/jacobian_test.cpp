@@ -199,9 +199,9 @@ model::SolverOptions options_of(const Formulation& f) {
   return options;
 }
 
-class JointRows : public ::testing::TestWithParam<testing::NamedJoint> {};
+class JointJacobian : public ::testing::TestWithParam<testing::NamedJoint> {};
 
-TEST_P(JointRows, equal_finite_differences_in_every_formulation) {
+TEST_P(JointJacobian, equal_finite_differences_in_every_formulation) {
   for (const Formulation& f : kFormulations) {
     for (unsigned seed = 1; seed <= 3; ++seed) {
       SCOPED_TRACE(std::string(f.name) + ", seed " + std::to_string(seed));
@@ -213,7 +213,7 @@ TEST_P(JointRows, equal_finite_differences_in_every_formulation) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryKind, JointRows, ::testing::ValuesIn(testing::joints_of_every_kind()),
+INSTANTIATE_TEST_SUITE_P(EveryKind, JointJacobian, ::testing::ValuesIn(testing::joints_of_every_kind()),
                          [](const auto& info) { return info.param.name; });
 
 // Of joints that do not slide and whose hinges share their anchor: elsewhere an impulse's direction or arm hangs on

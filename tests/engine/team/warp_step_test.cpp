@@ -59,7 +59,7 @@ TYPED_TEST(WarpStep, a_warp_steps_worlds_to_the_bits_of_a_thread) {
   for (const model::SceneSpec& scene : {mixed_scene(), box_stack(4, 10), four_bar(), ring_of_bars(6, false),
                                         heap(36, 0.5), pendulum_chain(6), sphere_pile(3, 2, 0.1)}) {
     for (const double dt : {0.002, 0.02}) {
-      expect_the_same_steps<TypeParam>(scene, model::make_options(model::Preset::kDefault), dt, 6);
+      expect_the_same_steps<TypeParam>(scene, model::make_options(model::Preset::kDefault), dt, 3);
     }
   }
 }
@@ -71,7 +71,7 @@ TYPED_TEST(WarpStep, with_torsional_and_rolling_friction) {
     for (model::ShapeSpec& shape : scene.shapes) {
       shape.cone_dimension = 6, shape.torsional_friction = 0.01, shape.rolling_friction = 0.003;
     }
-    expect_the_same_steps<TypeParam>(scene, model::make_options(model::Preset::kDefault), 0.01, 6);
+    expect_the_same_steps<TypeParam>(scene, model::make_options(model::Preset::kDefault), 0.01, 3);
     expect_the_same_steps<TypeParam>(scene, model::make_options(model::Preset::kAxionSeed), 0.01, 3);
   }
 }

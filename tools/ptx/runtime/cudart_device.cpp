@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tools/ptx/runtime/linked_ptx.hpp"
 #include "tools/ptx/runtime/runtime.hpp"
 
 using axion::ptx::Runtime;
@@ -168,7 +169,10 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
   return Runtime::get().launch(kernel, grid, block, arguments, shared);
 }
 
-void** __cudaRegisterFatBinary(void* binary) { return static_cast<void**>(binary); }
+void** __cudaRegisterFatBinary(void* binary) {
+  axion::ptx::register_fat_binary(binary);
+  return static_cast<void**>(binary);
+}
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
 

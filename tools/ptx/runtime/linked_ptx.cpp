@@ -24,6 +24,8 @@ constexpr std::uint16_t kPtx = 1;
 constexpr std::size_t kMostText = std::size_t{1} << 30;
 constexpr std::uint64_t kLz4 = 0x2000, kZstandard = 0x8000;
 
+const char* registered = nullptr;  // the last fat binary
+
 template <typename T>
 T read(std::span<const char> bytes, std::size_t at) {
   T value{};
@@ -88,8 +90,14 @@ std::string find_ptx(std::span<const char> fat_binaries) {
 }
 
 std::string linked_ptx() {
-  if (__start___nv_relfatbin == nullptr) throw ParseError("the program is linked with no kernels");
-  return find_ptx({__start___nv_relfatbin, __stop___nv_relfatbin});
+  if (__start___nv_relfatbin != nullptr) return find_ptx({__start___nv_relfatbin, __stop___nv_relfatbin});
+  if (registered == nullptr) throw ParseError("the program is linked with no kernels");
+  const std::span<const char> header(registered, 16);
+  return find_ptx({registered, read<std::uint16_t>(header, 6) + read<std::uint64_t>(header, 8)});
+}
+
+void register_fat_binary(const void* wrapper) {
+  std::memcpy(&registered, static_cast<const char*>(wrapper) + 8, sizeof(registered));
 }
 
 }  // namespace axion::ptx
