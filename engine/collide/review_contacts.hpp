@@ -198,7 +198,9 @@ AXION_HD_RARE void find_turned(const model::ModelView<Real>& m, const model::Wor
       math::norm(way_a.d - way_b.d) + turned_reach(m, w, pair.shape_a, way_a) + turned_reach(m, w, pair.shape_b, way_b);
   if (travel < through) return;
   for (int i = first; i < search.count && w.contacts[i].pair == index; ++i) {  // then the solve is at fault, not they
-    if (model::gap_after(w.contacts[i], w.v_plus, w.omega_plus, s.dt) < -Real(kBrokenSlops) * slop_of(m, pair)) return;
+    const Real before = w.contacts[i].gap < Real(0) ? w.contacts[i].gap : Real(0);
+    const Real after = model::gap_after(w.contacts[i], w.v_plus, w.omega_plus, s.dt);
+    if (after < before - Real(kBrokenSlops) * slop_of(m, pair)) return;
   }
   ContactPoint<Real> points[kMaxPairContacts];
   const Real depth = depth_of(points, collide_on_way(m, w, pair, Real(0), Real(0), s.dt, points));

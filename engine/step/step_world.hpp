@@ -211,10 +211,11 @@ template <typename Real, typename Team>
 AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>& p, Real least) {
   const auto& w = p.w;
   const Real h = p.s.dt, fast = p.s.depenetration_velocity / 2;
-  // What a load is meant to sink in: by the compliance of rigid contacts, or by the springs of a pair.
+  // Twice what a load is meant to sink in: by the compliance of rigid contacts, or by the springs of a pair.
   const auto give = [&](int i) {
     if (model::pair_data(p.m, w.contacts[i].pair).stiffness > 0) return Real(std::numeric_limits<Real>::infinity());
-    return Real(2) * p.s.contact_compliance * w.lambda[p.contact_base() + 3 * i] / h;
+    const int row = p.contact_base() + 3 * i;
+    return Real(2) * h * constraints::rigid_compliance(p.s, w.row_scale[row]) * w.lambda[row];
   };
   const auto any = [&](auto&& test) {
     return team.template max<Real>(p.contact_count, [&](int i) {
