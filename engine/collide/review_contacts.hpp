@@ -25,6 +25,7 @@ inline constexpr int kReviews = 8;     // after which a step is solved again, at
 inline constexpr int kFirstOfAll = 3;  // from this one on every candidate becomes a contact, as far as there is room
 inline constexpr double kTurnedDepth = 0.1;   // of the margin: overlap that turning may cause without being looked for
 inline constexpr double kThroughShare = 0.6;  // of two shapes' half sizes: overlap of a pair that lets one through
+inline constexpr double kFurtherDepth = 0.5;  // of the margin: overlap that turning may add beside contacts
 inline constexpr double kBrokenSlops = 10;    // by more a result that has converged breaks no contact
 inline constexpr std::uint32_t kFurtherFeature = 1u << 31;
 inline constexpr double kSlidShare =
@@ -177,28 +178,29 @@ AXION_HD inline Real halfway_through(const model::ModelView<Real>& m, const mode
          (least_size(shape_of(m, m.shapes[pair.shape_a])) + least_size(shape_of(m, m.shapes[pair.shape_b])));
 }
 
-// Active pair k, which turns far: without contacts it may overlap by no more than turning may, and with them by no more
-// than would let one through the other beside them. `first` is the first of its contacts.
+// Active pair k, which turns far: without contacts it may overlap by no more than turning may, and beside them by no
+// more than kFurtherDepth adds, nor than would let one through the other. `first` is the first of its contacts.
 template <typename Real>
 AXION_HD_RARE void find_turned(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                const model::StepSettings<Real>& s, const ContactSearch& search,
                                const model::PairData<Real>& pair, int k, int first) {
-  const Real turned = Real(kTurnedDepth) * s.contact_margin;
-  const bool sides = has_sides(m.shapes[pair.shape_b]);
-  const Real through = sides ? halfway_through(m, pair) : turned;
+  const Real turned = Real(kTurnedDepth) * s.contact_margin, further = Real(kFurtherDepth) * s.contact_margin;
+  const Real halfway = has_sides(m.shapes[pair.shape_b]) ? halfway_through(m, pair) : further;
+  const Real through = halfway < further ? halfway : further;
   const int index = static_cast<int>(w.collide.pair_active[k]);
   if (first == search.count || w.contacts[first].pair != index) {
     find_on_way(m, w, s, pair, k, turned < through ? turned : through, false);
     return;
   }
-  if (!sides) return;
   const BodyWay<Real> way_a = way_of_result(w, m.shapes[pair.shape_a].body, s.dt),
                       way_b = way_of_result(w, m.shapes[pair.shape_b].body, s.dt);
   const Real travel =
       math::norm(way_a.d - way_b.d) + turned_reach(m, w, pair.shape_a, way_a) + turned_reach(m, w, pair.shape_b, way_b);
   if (travel < through) return;
   for (int i = first; i < search.count && w.contacts[i].pair == index; ++i) {  // then the solve is at fault, not they
-    if (model::gap_after(w.contacts[i], w.v_plus, w.omega_plus, s.dt) < -Real(kBrokenSlops) * slop_of(m, pair)) return;
+    const Real before = w.contacts[i].gap < Real(0) ? w.contacts[i].gap : Real(0);
+    const Real after = model::gap_after(w.contacts[i], w.v_plus, w.omega_plus, s.dt);
+    if (after < before - Real(kBrokenSlops) * slop_of(m, pair)) return;
   }
   ContactPoint<Real> points[kMaxPairContacts];
   const Real depth = depth_of(points, collide_on_way(m, w, pair, Real(0), Real(0), s.dt, points));

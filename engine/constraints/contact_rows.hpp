@@ -113,6 +113,13 @@ AXION_HD inline Real gap_velocity(const model::StepSettings<Real>& s, Real gap, 
   return (gap < 0 ? share * gap : gap) / s.dt;
 }
 
+// Σ̂ of a rigid contact, (m/s)/(N s).
+template <typename Real>
+AXION_HD inline Real rigid_compliance(const model::StepSettings<Real>& s, Real r_n) {
+  const Real compliance = s.contact_compliance / (s.dt * s.dt), bound = Real(1e-2) * r_n;
+  return compliance < bound ? compliance : bound;
+}
+
 // The law of contact i at normal impulse λ. A rebound is asked of a rigid contact: Σ̂ may take a hundredth of an
 // impact's speed.
 template <typename Real>
@@ -128,8 +135,7 @@ AXION_HD inline NormalLaw<Real> normal_law(const model::ModelView<Real>& m, cons
   if (rebound > 0) {
     if (law.bias > -rebound) law.bias = -rebound;
   } else {
-    const Real compliance = s.contact_compliance / (s.dt * s.dt), bound = Real(1e-2) * r_n;
-    law.compliance += compliance < bound ? compliance : bound;
+    law.compliance += rigid_compliance(s, r_n);
   }
   return bounded_parting(law, rebound > v_dep ? rebound : v_dep, lambda);
 }

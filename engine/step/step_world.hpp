@@ -200,19 +200,22 @@ AXION_HD inline Real deep_margin(const model::ModelView<Real>& m, const model::S
 
 // Of the contacts that a step leaves deep: bits of its outcome. They stay where they come apart at less than half of
 // depenetration_velocity and would take longer than kPartingTime; soft ones, which bodies press into each other as they
-// meet, where they go in no faster either.
+// meet, where they go in no faster either. What stays is held open against where a joint opens it and no load sinks in
+// so far: other contacts or limits press it together, or the push was lessened so that it throws nobody. Such a step is
+// not solved. Soft contacts that stay have come to rest by their law.
 struct Overlap {
-  bool stays = false, grows = false;
+  bool stays = false, grows = false, is_held = false;
 };
 
 template <typename Real, typename Team>
 AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>& p, Real least) {
   const auto& w = p.w;
   const Real h = p.s.dt, fast = p.s.depenetration_velocity / 2;
-  // What a load is meant to sink in: by the compliance of rigid contacts, or by the springs of a pair.
+  // Twice what a load is meant to sink in: by the compliance of rigid contacts, or by the springs of a pair.
   const auto give = [&](int i) {
     if (model::pair_data(p.m, w.contacts[i].pair).stiffness > 0) return Real(std::numeric_limits<Real>::infinity());
-    return Real(2) * p.s.contact_compliance * w.lambda[p.contact_base() + 3 * i] / h;
+    const int row = p.contact_base() + 3 * i;
+    return Real(2) * h * constraints::rigid_compliance(p.s, w.row_scale[row]) * w.lambda[row];
   };
   const auto any = [&](auto&& test) {
     return team.template max<Real>(p.contact_count, [&](int i) {
@@ -220,13 +223,20 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
       return after > least && test(i, before, after) ? Real(1) : Real(0);
     }) > Real(0);
   };
-  Overlap overlap;
-  overlap.stays = any([&](int, Real before, Real after) {
+  const auto stays = [&](Real before, Real after) {
     const Real parting = (before - after) / h, slow = after / Real(kPartingTime);
     const Real most = slow < fast ? slow : fast;
     return parting < most && (!p.m.is_soft || -parting < most);
-  });
-  if (p.m.is_soft) return overlap;
+  };
+  Overlap overlap;
+  overlap.stays = any([&](int, Real before, Real after) { return stays(before, after); });
+  if (p.m.is_soft) {
+    overlap.is_held = overlap.stays && !(p.s.push_share > Real(0));
+    return overlap;
+  }
+  overlap.is_held = overlap.stays && any([&](int i, Real before, Real after) {
+                      return w.contact_rebound[i] >= Real(0) && after > least + give(i) && stays(before, after);
+                    });
   overlap.grows = any(
       [&](int i, Real before, Real after) { return after > least + give(i) && after - before > Real(0.1) * least; });
   return overlap;
@@ -333,8 +343,7 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
     record.outcome = (contacts.overflow ? kContactOverflowBit : 0u) | (result.fallback ? kFallbackBit : 0u);
     record.outcome |= (result.eased || constraints::greatest_easing(m, w) > Real(0) ? kEasedBit : 0u) |
                       (overlap.stays ? kOverlapBit : 0u);
-    const bool is_left = overlap.stays && !(problem.s.push_share > Real(0));  // what could part would have been thrown
-    const bool solved_all = ok && solved.complete && result.ratio <= Real(1) && !overlap.grows && !is_left;
+    const bool solved_all = ok && solved.complete && result.ratio <= Real(1) && !overlap.grows && !overlap.is_held;
     record.outcome |= solved_all ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
     if (!ok) {
       *w.outcome |= kNonFiniteBit;

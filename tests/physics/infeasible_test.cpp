@@ -213,5 +213,29 @@ TEST(Overlap, that_stays_is_told_of_and_rest_is_not) {
   EXPECT_EQ(step_on(resting, 300).overlap, 0);
 }
 
+// What other contacts press together, where a motion of its own could part it, is no solved step, however small its
+// residual: a block in a gap that is 20 mm too low, free to leave it sideways, and a flap of a hinge between two posts.
+TEST(Overlap, that_a_free_motion_could_open_is_no_solved_step) {
+  const char* block = R"(<mujoco><worldbody><geom type="plane" size="2 2 1"/><geom type="box" size="0.5 0.5 0.1"
+    pos="0 0 0.28"/><body pos="0 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>
+    </worldbody></mujoco>)";
+  const char* flap = R"(<mujoco><option gravity="0 0 0"/><worldbody>
+    <geom type="box" size="0.02 0.1 0.1" pos="-0.03 0 -0.3"/><geom type="box" size="0.02 0.1 0.1" pos="0.03 0 -0.3"/>
+    <body><joint axis="0 1 0" damping="0.1"/><geom type="box" size="0.02 0.05 0.15" pos="0 0 -0.2" mass="1"/></body>
+    </worldbody></mujoco>)";
+  const auto expect_told = [&](const char* xml, auto real) {
+    testing::SingleWorld<decltype(real)> world(import::imported(xml).scene, options(false), 0.002);
+    for (int k = 0; k < 250; ++k) {
+      world.step();
+      if (k < 100) continue;  // by then what parts has parted
+      EXPECT_GT(world.record().max_penetration, 0.005) << xml;
+      EXPECT_NE(world.record().outcome & step::kOverlapBit, 0U) << xml;
+      EXPECT_FALSE(world.converged()) << xml;
+    }
+    EXPECT_LT(math::norm(world.world().v[0]), 0.1) << xml;
+  };
+  for (const char* xml : {block, flap}) expect_told(xml, 0.0F), expect_told(xml, 0.0);
+}
+
 }  // namespace
 }  // namespace axion::infeasible_test
