@@ -74,7 +74,7 @@ absl::Status StatisticsReading::add(std::size_t first, std::size_t last) {
 }
 
 void StatisticsReading::finish() {
-  const std::vector<std::int64_t> shape{message.world_indices_size(), kResidualBlockCount};
+  const std::vector<std::int64_t> shape{message_.world_indices_size(), kResidualBlockCount};
   fill_tensor(residual_, shape, *message_.mutable_residual());
   fill_tensor(normalised_, shape, *message_.mutable_residual_normalised());
   for (int block = 0; block < kResidualBlockCount; ++block) message_.add_residual_blocks(residual_block_name(block));

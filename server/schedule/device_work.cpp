@@ -42,17 +42,19 @@ bool StepBatcher::do_piece(Job& job) {
     status.Update(beside->status);
     ++job.pass;
   }
-  while (status.ok() && job.pass < work.passes.size()) {
+  if (status.ok() && job.pass < work.passes.size()) {
     const Pass& pass = work.passes[job.pass];
     if (pass.beside) {
       status = do_beside(job, pass);
-      if (status.ok() && job.beside != nullptr) return true;
-    } else if (job.items_done < pass.count) {
+      if (job.beside != nullptr) return true;
+    } else if (pass.count > 0) {
       status = do_items(job, pass);
     }
-    if (status.ok() && job.items_done < pass.count && !pass.beside) return true;
-    job.items_done = 0, job.item_cost = 0;
-    ++job.pass;
+    if (pass.beside || job.items_done == pass.count) {
+      job.items_done = 0, job.item_cost = 0;
+      ++job.pass;
+    }
+    if (status.ok() && job.pass < work.passes.size()) return true;
   }
   end_work(job, status);
   return false;

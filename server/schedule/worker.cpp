@@ -20,7 +20,11 @@ constexpr int kNiceness = 10;                                    // a tenth of t
 // Whose turn it is, for the threads that it may have at once. Empty: the server itself.
 const std::string& caller_of(const Call& call) { return call.tenant.empty() ? call.client : call.tenant; }
 
-void lower_priority() { setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNiceness); }
+// Of this thread, as Linux has it.
+void lower_priority() {
+  const auto thread = static_cast<id_t>(syscall(SYS_gettid));
+  setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + kNiceness);
+}
 
 }  // namespace
 
