@@ -307,7 +307,8 @@ EngineBatch::Rows EngineBatch::rows_of_parameters(std::span<const std::int32_t> 
       for (int j = 0; j < count; ++j) rows[i][start + j] = read_input(input.values, static_cast<int>(i), 0, j);
     }
   }
-  return prepare_rows(worlds, std::move(rows), [&](std::size_t) { return path; }, move);
+  return prepare_rows(
+      worlds, std::move(rows), [&](std::size_t) { return path; }, move);
 }
 
 int EngineBatch::parameter_numbers(Parameter parameter) const {
@@ -370,8 +371,8 @@ Result<std::unique_ptr<StateChange>> EngineBatch::prepare(std::span<const std::i
   if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s.error();
   const int keyframes = static_cast<int>(model_->info().keyframes.size());
   if (keyframe && (*keyframe < -1 || *keyframe >= keyframes)) {
-    return invalid_argument("keyframe", text("keyframe is ", *keyframe, "; the model has ", keyframes,
-                                             ", and -1 is the initial state."));
+    return invalid_argument(
+        "keyframe", text("keyframe is ", *keyframe, "; the model has ", keyframes, ", and -1 is the initial state."));
   }
   if (Status s = check_state(state, row_count(worlds)); !s.ok()) return s.error();
   if (keyframe && *keyframe >= 0 && !state.snapshots.empty()) {

@@ -63,8 +63,7 @@ void TypedBatch<Real>::start_world(const BatchOverrides& overrides, int row, std
 }
 
 template <typename Real>
-void TypedBatch<Real>::reset_world(int keyframe, const StateUpdate& state, int row, int world,
-                                   std::byte* block) const {
+void TypedBatch<Real>::reset_world(int keyframe, const StateUpdate& state, int row, int world, std::byte* block) const {
   WorldBlock<Real> reset(world_model(world), block);
   reset.reset(keyframe);
   reset.set_state(state, row);

@@ -140,8 +140,8 @@ std::optional<typename Variation<Real>::Tables> Variation<Real>::grown_for(const
     stop_if_asked(world);
     for (std::size_t i = 0; i < used.size(); ++i) {
       if (!used[i] || base[i].empty()) continue;
-      const std::byte* from = before[i] ? bytes_.data() + world * tables_.world_stride + tables_.offsets[i]
-                                        : base[i].data();
+      const std::byte* from =
+          before[i] ? bytes_.data() + world * tables_.world_stride + tables_.offsets[i] : base[i].data();
       std::memcpy(next.bytes.data() + world * next.layout.world_stride + next.layout.offsets[i], from, base[i].size());
     }
   }

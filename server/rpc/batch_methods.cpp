@@ -202,9 +202,8 @@ void SimulationService::discard_batch(const schedule::Tenant& tenant, const std:
   if (batch == nullptr) return;  // a repetition of its request was answered with it, or it is gone
   auto job = std::make_unique<schedule::Job>();
   job->batch = std::move(batch);
-  job->work = schedule::DeviceWork{.effect = schedule::Effect::kEndsBatch,
-                                   .passes = {end_of(job->batch)},
-                                   .finish = [](const absl::Status&) {}};
+  job->work = schedule::DeviceWork{
+      .effect = schedule::Effect::kEndsBatch, .passes = {end_of(job->batch)}, .finish = [](const absl::Status&) {}};
   parts_.batcher.submit(std::move(job)).IgnoreError();  // while the server drains, its lease ends it
 }
 
@@ -243,8 +242,8 @@ void SimulationService::DeleteBatch(UnaryCall* call, const v1::DeleteBatchReques
       parts_.checkpoints->forget_batch(tenant, name);
     });
   };
-  job->work = schedule::DeviceWork{
-      .effect = schedule::Effect::kEndsBatch, .passes = {end_of(job->batch)}, .finish = finish};
+  job->work =
+      schedule::DeviceWork{.effect = schedule::Effect::kEndsBatch, .passes = {end_of(job->batch)}, .finish = finish};
   if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
 }
 

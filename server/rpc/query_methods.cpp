@@ -137,8 +137,8 @@ void SimulationService::CastRays(UnaryCall* call, const v1::CastRaysRequest* req
     const RayHits hits{make_doubles(shape, *response->mutable_distance()), {hit, schedule::element_count(shape)}};
     const Blocks blocks(count, rays);
     const bool of_worlds = request->origin().shape_size() == 3;
-    const auto asked = std::make_shared<const RaysAsked>(
-        RaysAsked{*std::move(worlds), *std::move(origins), *std::move(directions)});
+    const auto asked =
+        std::make_shared<const RaysAsked>(RaysAsked{*std::move(worlds), *std::move(origins), *std::move(directions)});
     query.origins = asked->origins, query.directions = asked->directions;
     const auto check = [batch, asked, query](Engine&) { return from(batch->engine->check(asked->worlds, query)); };
     const auto cast = [batch, asked, query, blocks, hits, of_worlds](Engine&, std::size_t first, std::size_t last) {
@@ -211,9 +211,7 @@ void SimulationService::GetDynamics(UnaryCall* call, const v1::GetDynamicsReques
                  {}};
     if (query.mass_matrix) out.mass_matrix = make_doubles(mass, *response->mutable_mass_matrix());
     if (query.bias_force) out.bias_force = make_doubles(bias, *response->mutable_bias_force());
-    const auto check = [batch, worlds = *worlds, query](Engine&) {
-      return from(batch->engine->check(worlds, query));
-    };
+    const auto check = [batch, worlds = *worlds, query](Engine&) { return from(batch->engine->check(worlds, query)); };
     const auto work_out = [batch, query, out, n = static_cast<std::size_t>(n), worlds = *std::move(worlds)](
                               Engine&, std::size_t first, std::size_t last) {
       const auto of_worlds = [&](std::span<double> all) {

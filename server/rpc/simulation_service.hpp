@@ -148,9 +148,9 @@ class SimulationService final {
                                            schedule::MemoryHold& memory) const;
   // Nothing: the call goes on on the device.
   std::optional<absl::Status> restore_into(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
-                    const v1::RestoreSnapshotRequest& request, v1::Batch* response);
-  std::optional<absl::Status> restore_into_new(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved, const char* field,
-                        v1::Batch* response);
+                                           const v1::RestoreSnapshotRequest& request, v1::Batch* response);
+  std::optional<absl::Status> restore_into_new(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
+                                               const char* field, v1::Batch* response);
   absl::Status list_snapshots(const schedule::Tenant& tenant, const v1::ListSnapshotsRequest& request,
                               v1::ListSnapshotsResponse& response) const;
   std::string next_snapshot_name() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -120,8 +120,7 @@ void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequ
       return keep_snapshot(call->tenant(), *request, std::move(*saved), *response);
     });
   };
-  job->work =
-      schedule::DeviceWork{.effect = schedule::Effect::kReads, .passes = std::move(work), .finish = finish};
+  job->work = schedule::DeviceWork{.effect = schedule::Effect::kReads, .passes = std::move(work), .finish = finish};
   if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
 }
 
@@ -268,7 +267,9 @@ std::optional<absl::Status> SimulationService::restore_into_new(UnaryCall* call,
     fill_batch(*batch, *response);
     return absl::OkStatus();
   }));
-  const auto finish = [call, refused](const absl::Status& status) { call->finish(status.ok() ? status : refused(status)); };
+  const auto finish = [call, refused](const absl::Status& status) {
+    call->finish(status.ok() ? status : refused(status));
+  };
   auto job = std::make_unique<schedule::Job>();
   job->call = call->call();
   job->work = schedule::DeviceWork{.passes = std::move(work), .finish = finish};

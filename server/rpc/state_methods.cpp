@@ -110,8 +110,8 @@ void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* req
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     const auto count = static_cast<std::size_t>(count_of(*worlds, *batch));
-    auto reading = to_reading(*request, batch->info, static_cast<std::int64_t>(count), parts_.limits, call->memory(),
-                              *response);
+    auto reading =
+        to_reading(*request, batch->info, static_cast<std::int64_t>(count), parts_.limits, call->memory(), *response);
     if (!reading.ok()) return reading.status();
     const auto read = [this, batch, count, worlds = *std::move(worlds), reading = *std::move(reading), response](
                           Engine&, std::size_t first, std::size_t last) {
@@ -168,9 +168,9 @@ void SimulationService::GetSolverStats(UnaryCall* call, const v1::GetSolverStats
     if (request->batch_only()) return work;
     const auto statistics =
         std::make_shared<StatisticsReading>(*batch, *std::move(worlds), *response->mutable_worlds());
-    work.push_back({.count = statistics->world_count(), .run = [statistics](Engine&, std::size_t first, std::size_t last) {
-                      return statistics->add(first, last);
-                    }});
+    work.push_back(
+        {.count = statistics->world_count(),
+         .run = [statistics](Engine&, std::size_t first, std::size_t last) { return statistics->add(first, last); }});
     work.push_back(schedule::whole([this, response, statistics](Engine&) {
       statistics->finish();
       return check_answer_bytes(static_cast<double>(response->ByteSizeLong()), parts_.limits);

@@ -14,8 +14,8 @@ constexpr double kWeight = 0.25;  // of the newest measurement: follows a change
 constexpr double kMaxChange = 8;  // factor by which one measurement may change what is known of a batch
 constexpr double kQuickPart = 0.25;  // of a shared slice: what a launch of quick steps alone may last
 constexpr double kRounding = 1e-9;
-constexpr double kMostParts = 8;     // of a slice, of jobs that are not done in less than such a part
-constexpr std::size_t kGroup = 64;   // portions of more worlds are multiples of this, which is how devices group them
+constexpr double kMostParts = 8;    // of a slice, of jobs that are not done in less than such a part
+constexpr std::size_t kGroup = 64;  // portions of more worlds are multiples of this, which is how devices group them
 
 // Steps, and records of them, of the stretch that begins after job.steps_done.
 void plan_steps(const Job& job, std::int64_t cap, Stretch& stretch, std::int64_t& engine_every) {

@@ -205,7 +205,7 @@ class Registry {
   absl::Time next_look_at_models_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::int64_t reserved_worlds_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<std::string, Held> held_of_ ABSL_GUARDED_BY(mutex_);  // by tenant, of those that have any
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;                                            // all batches were taken
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;                              // all batches were taken
 };
 
 }  // namespace axion::server::schedule

@@ -55,7 +55,7 @@ struct StepBatcherOptions {
   std::size_t max_piece_items = 0;                      // fixes the items of a piece of other work; 0: paced
   // Has a task done by another thread, which calls it once (Worker::submit). None: what is long is done by the device's.
   std::function<absl::Status(const Call&, std::function<void(const absl::Status& turn)>)> beside = {};
-  std::function<absl::Time()> clock = steady_now;       // of leases, deadlines and waits
+  std::function<absl::Time()> clock = steady_now;  // of leases, deadlines and waits
   // Called once by the device's thread when all work has ended, before the batches are destroyed.
   // Not after a fault of the device: what is on it then is not worth keeping.
   std::function<void(std::span<const std::shared_ptr<BatchHandle>>)> at_end = {};

@@ -44,8 +44,8 @@ class TurnQueue {
     std::vector<T> removed;
     for (Tenant& tenant : tenants_) {
       for (Client& client : tenant.parts) {
-        const auto first = std::stable_partition(client.parts.begin(), client.parts.end(),
-                                                 [&](const T& item) { return !drop(item); });
+        const auto first =
+            std::stable_partition(client.parts.begin(), client.parts.end(), [&](const T& item) { return !drop(item); });
         removed.insert(removed.end(), std::make_move_iterator(first), std::make_move_iterator(client.parts.end()));
         client.parts.erase(first, client.parts.end());
       }

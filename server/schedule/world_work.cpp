@@ -120,7 +120,6 @@ absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t>
   return status.ok() ? absl::OkStatus() : from_engine(status.error(), "initial_noise");
 }
 
-
 // A change that is under way.
 class Change {
  public:
@@ -158,7 +157,7 @@ class Change {
       for (const std::int32_t world : group) batch_->carried_outcome[static_cast<std::size_t>(world)] = kConverged;
     }
     return asked_.keyframe && !from_snapshot && batch_->info.noise.present() ? add_initial_noise(*batch_, group, seeds)
-                                                                           : absl::OkStatus();
+                                                                             : absl::OkStatus();
   }
 
  private:
@@ -254,8 +253,9 @@ std::vector<Pass> start_passes(std::shared_ptr<BatchHandle> batch, const BatchOv
     if (batch->episodes != nullptr) status = batch->episodes->start(*batch->engine, group);
     return status.ok() ? absl::OkStatus() : from_engine(status.error(), "task.start");
   };
-  return {{.count = 1, .run = prepare, .beside = count > kFewNumbers && !overrides.parameters.empty(), .changes = false},
-          {.count = count, .run = make, .beside = false, .changes = false}};
+  return {
+      {.count = 1, .run = prepare, .beside = count > kFewNumbers && !overrides.parameters.empty(), .changes = false},
+      {.count = count, .run = make, .beside = false, .changes = false}};
 }
 
 absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,

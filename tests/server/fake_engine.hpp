@@ -137,7 +137,8 @@ class FakeBatch final : public Batch {
                                                std::optional<int> keyframe) const override {
     if (on_prepare) on_prepare();
     auto change = std::make_unique<Change>();
-    for (std::size_t i = 0; i < count(indices); ++i) change->indices.push_back(static_cast<std::int32_t>(at(indices, i)));
+    for (std::size_t i = 0; i < count(indices); ++i)
+      change->indices.push_back(static_cast<std::int32_t>(at(indices, i)));
     change->state = state, change->resets = keyframe.has_value();
     return std::unique_ptr<StateChange>(std::move(change));
   }

@@ -132,12 +132,11 @@ class ScheduleTest : public ::testing::Test {
     auto job = std::make_unique<schedule::Job>();
     job->call = std::move(call);
     job->batch = batch;
-    job->work = schedule::DeviceWork{
-        .passes = {schedule::whole([&](Engine& e) { return work(e, batch.get()); })},
-        .finish = [&](const absl::Status& s) {
-          status = s;
-          done.Notify();
-        }};
+    job->work = schedule::DeviceWork{.passes = {schedule::whole([&](Engine& e) { return work(e, batch.get()); })},
+                                     .finish = [&](const absl::Status& s) {
+                                       status = s;
+                                       done.Notify();
+                                     }};
     if (absl::Status submitted = batcher->submit(std::move(job)); !submitted.ok()) return submitted;
     done.WaitForNotification();
     return status;
