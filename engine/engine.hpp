@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "engine/base/result.hpp"
+#include "engine/base/stop.hpp"
 #include "engine/model/fields.hpp"
 #include "engine/model/fingerprint.hpp"
 #include "engine/model/parameters.hpp"
@@ -283,8 +284,8 @@ class Batch {
                                                        std::optional<int> keyframe) const = 0;
   // The first state of all worlds. The overrides are those of the spec, which were checked with it, and live on.
   virtual Result<std::unique_ptr<StateChange>> prepare_start(const BatchOverrides& overrides) const = 0;
-  // Makes it of the worlds [first, last) in the order asked for: of all, in turn, from 0 on. Refused at first = 0 alone,
-  // for want of memory; then nothing has changed.
+  // Makes it of the worlds [first, last) in the order asked for: of all, in turn, from 0 on. Refused at first = 0
+  // alone, for want of memory; then nothing has changed.
   virtual Status make(StateChange& change, int first, int last) = 0;
   // All of it at once.
   virtual Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) = 0;

@@ -31,8 +31,8 @@ class Triangulation {
   explicit Triangulation(const std::vector<Vec>& points) {
     for (const Vec& p : points) coordinates_.insert(coordinates_.end(), {p.x, p.y, p.z});
     qh_zero(&qh_, stderr);
-    // qhull reports to a file of its own, which is thrown away: a failure here is an answer about the points. It reports
-    // progress there, too, unbuffered, so that it is asked to stop from within, where nobody waits any more.
+    // qhull reports to a file of its own, which is thrown away: a failure here is an answer about the points. It
+    // reports progress there, too, unbuffered, so that it is asked to stop from within, where nobody waits any more.
     FILE* file = fopencookie(&qh_, "w", {.read = nullptr, .write = &look_up, .seek = nullptr, .close = nullptr});
     if (file == nullptr) return;
     std::setvbuf(file, nullptr, _IONBF, 0);

@@ -139,8 +139,8 @@ class SimulationService final {
   absl::StatusOr<Work> prepare_batch(UnaryCall& call, const v1::CreateBatchRequest& request, v1::Batch& response);
   // Finishes the call of a deletion once no checkpoint has what was deleted.
   void finish_when_forgotten(UnaryCall* call, std::function<void()> forget);
-  // Runs `work` on a thread of the worker, and finishes the call where it returns a status; nothing: where the call goes
-  // on elsewhere.
+  // Runs `work` on a thread of the worker, and finishes the call where it returns a status; it returns none where the
+  // call goes on elsewhere.
   void on_worker(schedule::Worker& worker, UnaryCall* call, std::function<std::optional<absl::Status>()> work);
   absl::Status keep_snapshot(const schedule::Tenant& tenant, const v1::SaveSnapshotRequest& request, SavedBatch saved,
                              v1::Snapshot& response);

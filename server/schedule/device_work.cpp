@@ -4,8 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include "engine/base/stop.hpp"
-
 #include "server/schedule/failure.hpp"
 #include "server/schedule/memory_budget.hpp"
 #include "server/schedule/step_batcher.hpp"

@@ -2,11 +2,12 @@
 //
 // A launch lasts about as long as a slice. It is shared out among the tenants whose steps wait: each gets as much of it
 // as it wants, or as much for its weight as any other (max-min fairness); and a tenant's part likewise among its steps.
-// Where parts would be too small to be worth their launch, as many as it holds take part, by turns. Steps that are done in a small part of a slice, where others are
-// not done in it, have every other launch to themselves: they else waited for the whole of a launch that the others
-// fill, besides the one that they came in. What a launch does of a step is a stretch: some of its steps for
-// all of its worlds or, where one step of all worlds is too long already, one step for some of them. The worlds go
-// through the same steps with the same inputs however a step is cut, so the cut shows in no result.
+// Where parts would be too small to be worth their launch, as many as it holds take part, by turns. Steps that are done
+// in a small part of a slice, where others are not done in it, have every other launch to themselves: they else waited
+// for the whole of a launch that the others fill, besides the one that they came in. What a launch does of a step is a
+// stretch: some of its steps for all of its worlds or, where one step of all worlds is too long already, one step for
+// some of them. The worlds go through the same steps with the same inputs however a step is cut, so the cut shows in no
+// result.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +43,9 @@ struct Portion {
 // neither may move while it is used.
 void plan_stretch(const Job& job, const Portion& portion, Stretch& stretch);
 
-// Seconds of `slice` for each of those that want `demands` seconds: none gets more than it wants, nor more for its weight
-// than another one that gets less than it wants. All of the slice is given where that much is wanted. No weights: 1.
+// Seconds of `slice` for each of those that want `demands` seconds: none gets more than it wants, nor more for its
+// weight than another one that gets less than it wants. All of the slice is given where that much is wanted. No
+// weights: 1.
 std::vector<double> share_out(double slice, std::span<const double> demands, std::span<const double> weights = {});
 
 // Keeps what a step of a world of each batch takes, and chooses portions so that a launch lasts as long as wanted.

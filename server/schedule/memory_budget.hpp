@@ -16,7 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 
-#include "engine/base/stop.hpp"
+#include "engine/engine.hpp"
 
 #include "server/schedule/failure.hpp"
 #include "server/schedule/tenant.hpp"

@@ -92,8 +92,8 @@ class Registry {
                                                       absl::string_view token) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // ---- Batches ----
-  // For a batch. RESOURCE_EXHAUSTED when the worlds would pass max_worlds, the server's or the tenant's, or the batch the
-  // tenant's max_batches.
+  // For a batch. RESOURCE_EXHAUSTED when the worlds would pass max_worlds, the server's or the tenant's, or the batch
+  // the tenant's max_batches.
   absl::StatusOr<WorldReservation> reserve_worlds(const Tenant& tenant, int count) ABSL_LOCKS_EXCLUDED(mutex_);
   // Worlds of a batch that an earlier run had, whatever the limits say.
   WorldReservation restore_worlds(const std::string& tenant, int count) ABSL_LOCKS_EXCLUDED(mutex_);

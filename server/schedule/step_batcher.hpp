@@ -12,9 +12,9 @@
 //     a request_id rests: a repetition goes on with it and gets the whole answer, anything else that changes the batch
 //     ends it, and a repetition is ABORTED from then on. So no step is made twice, and none for nobody;
 //   - work that ends a batch ends its steps, too;
-//   - other work (pass.hpp) is cut, too: some pieces of it, by turns (turns.hpp), are done between two launches. Between
-//     pieces it ends where nobody waits for it, unless it has begun to change its batch; what needs no device and is
-//     long is done by another thread meanwhile;
+//   - other work (pass.hpp) is cut, too: some pieces of it, by turns (turns.hpp), are done between two launches.
+//     Between pieces it ends where nobody waits for it, unless it has begun to change its batch; what needs no device
+//     and is long is done by another thread meanwhile;
 //   - batches whose lease has run out are destroyed.
 // With max_batch_delay, a launch waits that long for jobs of batches that have none waiting yet.
 #pragma once
@@ -53,7 +53,8 @@ struct StepBatcherOptions {
   std::int64_t max_launch_steps = 0;                    // fixes the steps of a launch; 0: paced by the slices
   std::size_t max_launch_worlds = SIZE_MAX;             // and with it the worlds of each step
   std::size_t max_piece_items = 0;                      // fixes the items of a piece of other work; 0: paced
-  // Has a task done by another thread, which calls it once (Worker::submit). None: what is long is done by the device's.
+  // Has a task done by another thread, which calls it once (Worker::submit). None: what is long is done by the
+  // device's.
   std::function<absl::Status(const Call&, std::function<void(const absl::Status& turn)>)> beside = {};
   std::function<absl::Time()> clock = steady_now;  // of leases, deadlines and waits
   // Called once by the device's thread when all work has ended, before the batches are destroyed.

@@ -21,7 +21,8 @@ class TurnQueue {
     of_name(tenant.parts, call.client).parts.push_back(std::move(item));
   }
 
-  // The next one for which may_take(item) holds, of each client its first alone. Whose it was waits for all others then.
+  // The next one for which may_take(item) holds, of each client its first alone. Whose it was waits for all others
+  // then.
   template <typename MayTake>
   std::optional<T> take(const MayTake& may_take) {
     for (auto tenant = tenants_.begin(); tenant != tenants_.end(); ++tenant) {

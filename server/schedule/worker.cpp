@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "engine/base/stop.hpp"
+#include "engine/engine.hpp"
 
 #include "server/schedule/failure.hpp"
 

@@ -1,7 +1,7 @@
 // What goes over worlds, as passes (pass.hpp): changes of their state, how they begin, and what is read of them.
 //
-// A change is prepared first, which refuses what is wrong and works out worlds' own numbers beside the device where that
-// is long; then it is made, some worlds at a time.
+// A change is prepared first, which refuses what is wrong and works out worlds' own numbers beside the device where
+// that is long; then it is made, some worlds at a time.
 #pragma once
 
 #include <cstdint>
