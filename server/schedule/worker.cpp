@@ -15,7 +15,7 @@ namespace {
 
 constexpr absl::Duration kTaskRetryDelay = absl::Milliseconds(200);  // a scene compiles in about that
 constexpr absl::Duration kStopTime = absl::Seconds(1);               // for tasks to see that they are to stop
-constexpr int kNiceness = 10;  // a tenth of the processor beside threads that step
+constexpr int kNiceness = 5;  // a quarter of a processor beside a thread that steps
 
 // Whose turn it is, for the threads that it may have at once. Empty: the server itself.
 const std::string& caller_of(const Call& call) { return call.tenant.empty() ? call.client : call.tenant; }
