@@ -155,7 +155,7 @@ model::SceneSpec scene_of_a_large_mesh() {
   body.name = "b", body.mass = 1, body.I_Bcm = {1, 1, 1, 0, 0, 0};
   scene.bodies.push_back(body);
   model::ShapeSpec shape;
-  shape.body = 0, shape.kind = model::ShapeKind::kMesh, shape.mesh = "m";
+  shape.name = "s", shape.body = 0, shape.kind = model::ShapeKind::kMesh, shape.mesh = "m";
   scene.shapes.push_back(shape);
   return scene;
 }
