@@ -65,6 +65,7 @@ bool StepBatcher::drain(absl::Duration limit) {
   close();
   const bool in_time = ended_.WaitForNotificationWithTimeout(limit);
   stop_.set();
+  queue_.wake();
   if (thread_.joinable()) thread_.join();
   return in_time;
 }
