@@ -14,12 +14,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/base/result.hpp"
+#include "engine/base/stop.hpp"
 #include "engine/model/fields.hpp"
 #include "engine/model/fingerprint.hpp"
 #include "engine/model/parameters.hpp"
@@ -238,12 +240,19 @@ struct BatchSpec {
   double dt = 0.005;  // s, 1e-6 .. 1
   model::SolverOptions options;
   BatchOverrides overrides;
+  bool started = true;  // false: the caller starts the worlds, before anything else (Batch::prepare_start)
 };
 
 // Cumulative over a batch since it was created.
 struct BatchStatistics {
   StepStatistics steps;
   std::int64_t memory_bytes = 0;
+};
+
+// A change of worlds' state that has been checked, with all of it worked out that needs no device.
+class StateChange {
+ public:
+  virtual ~StateChange() = default;
 };
 
 class Batch {
@@ -267,10 +276,27 @@ class Batch {
                                                      std::span<const std::uint32_t> outcomes) const = 0;
   // A parameter of each world, one row after the other: `out` has room for all of them.
   virtual Status parameters(std::span<const std::int32_t> worlds, Parameter parameter, std::span<double> out) const = 0;
+  // A change of these worlds in two parts, so that it can be made of some of them at a time. Where a keyframe is given
+  // they are reset first. prepare() changes nothing, and may run on any thread, beside looks at the batch too, as long
+  // as nothing changes that until the change is made or thrown away. It stops where nobody waits any more
+  // (base/stop.hpp). The change refers to its worlds and to what the state's views refer to.
+  virtual Result<std::unique_ptr<StateChange>> prepare(std::span<const std::int32_t> worlds, const StateUpdate& state,
+                                                       std::optional<int> keyframe) const = 0;
+  // The first state of all worlds. The overrides are those of the spec, which were checked with it, and live on.
+  virtual Result<std::unique_ptr<StateChange>> prepare_start(const BatchOverrides& overrides) const = 0;
+  // Makes it of the worlds [first, last) in the order asked for: of all, in turn, from 0 on. Refused at first = 0
+  // alone, for want of memory; then nothing has changed.
+  virtual Status make(StateChange& change, int first, int last) = 0;
+  // All of it at once.
   virtual Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) = 0;
   virtual Status reset(const ResetRequest& request) = 0;
   virtual Result<std::vector<ContactInfo>> contacts(int world) const = 0;
-  // Of engine/model/queries.hpp, for `worlds` in order; spans have room for all that is asked for.
+  // Of engine/model/queries.hpp, for `worlds` in order; spans have room for all that is asked for. A query that is made
+  // in parts is checked as a whole first.
+  virtual Status check(std::span<const std::int32_t> worlds, const RayQuery& query) const = 0;
+  virtual Status check(std::span<const std::int32_t> worlds, std::span<const ShapePairQuery> pairs,
+                       double max_distance) const = 0;
+  virtual Status check(std::span<const std::int32_t> worlds, const DynamicsQuery& query) const = 0;
   virtual Status cast_rays(std::span<const std::int32_t> worlds, const RayQuery& query, const RayHits& hits) const = 0;
   virtual Status distances(std::span<const std::int32_t> worlds, std::span<const ShapePairQuery> pairs,
                            double max_distance, const PairDistances& out) const = 0;

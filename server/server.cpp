@@ -129,11 +129,18 @@ Server::Server(const Config& config, std::unique_ptr<Engine> engine, std::unique
       checkpoints_->save_at_end(batches);
     };
   }
+  options.beside = [this](const schedule::Call& call, std::function<void(const absl::Status&)> task) {
+    return preparer_->submit(call, std::move(task));
+  };
   options.on_fault = [this](const std::string& what) { take_fault(what); };
+  // One thread more than work at once for one caller.
+  const auto threads = static_cast<unsigned>(std::max(2, net::process_processors(available_processors()) / 2) + 1);
+  preparer_ = std::make_unique<schedule::Worker>(schedule::WorkerOptions{
+      .max_queue = static_cast<std::size_t>(config.limits.max_queue), .threads = threads, .yields = true});
   batcher_ = std::make_unique<schedule::StepBatcher>(std::move(engine), registry_, metrics_, std::move(options));
   compiler_ = std::make_unique<schedule::Worker>(
-      kCompileQueue, static_cast<unsigned>(std::max(2, net::process_processors(available_processors()) / 2)));
-  disk_ = std::make_unique<schedule::Worker>(kDiskQueue, kDiskThreads);
+      schedule::WorkerOptions{.max_queue = kCompileQueue, .threads = threads, .yields = true});
+  disk_ = std::make_unique<schedule::Worker>(schedule::WorkerOptions{.max_queue = kDiskQueue, .threads = kDiskThreads});
 }
 
 absl::Status Server::check_access(const Config& config) {

@@ -93,6 +93,7 @@ class Server {
   std::unique_ptr<store::Store> store_;             // none: nothing is kept
   schedule::Registry registry_;
   std::unique_ptr<rpc::Checkpoints> checkpoints_;  // with a store
+  std::unique_ptr<schedule::Worker> preparer_;     // outlives the batcher, whose long work it does
   std::unique_ptr<schedule::StepBatcher> batcher_;
   std::unique_ptr<schedule::Worker> compiler_, disk_;
   std::unique_ptr<rpc::SimulationService> service_;

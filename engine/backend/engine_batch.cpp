@@ -9,6 +9,7 @@
 #include "engine/backend/checks.hpp"
 #include "engine/backend/snapshot.hpp"
 #include "engine/backend/text.hpp"
+#include "engine/base/stop.hpp"
 #include "engine/model/batch_view.hpp"
 
 namespace axion::backend {
@@ -223,7 +224,7 @@ StepStatistics EngineBatch::finish_step(const StepRequest& request) {
   return statistics;
 }
 
-Status EngineBatch::check_snapshots(const StateUpdate& state, int rows) {
+Status EngineBatch::check_snapshots(const StateUpdate& state, int rows) const {
   if (!state.parameters.empty()) return invalid_argument("snapshot", "snapshot is all of a state; it is given alone.");
   for (const InputView& other : {state.body_pose, state.body_velocity, state.joint_position, state.joint_velocity,
                                  state.time, state.activation, state.mocap_pose}) {
@@ -236,27 +237,26 @@ Status EngineBatch::check_snapshots(const StateUpdate& state, int rows) {
         "snapshot", text("snapshot has ", count, " values for ", rows, " worlds; give one a world, or one for all."));
   }
   for (int i = 0; i < count; ++i) {
+    stop_if_asked();
     if (Status s = check_snapshot(state.snapshots[i], text("snapshot[", i, "]")); !s.ok()) return s;
   }
   return {};
 }
 
-Status EngineBatch::take_snapshots(std::span<const std::int32_t> worlds, std::span<const std::string_view> snapshots) {
+EngineBatch::Rows EngineBatch::rows_of_snapshots(std::span<const std::int32_t> worlds,
+                                                 std::span<const std::string_view> snapshots) const {
   std::vector<std::vector<double>> rows(worlds.size());
   bool any = has_own_numbers();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i] = snapshot_numbers(snapshots[snapshots.size() == 1 ? 0 : i]);
     any = any || !rows[i].empty();
   }
-  if (any) {
-    if (Status s = take_rows(worlds, std::move(rows), "snapshot", false); !s.ok()) return s;
-  }
-  return memory_->visit(worlds, Access::kReadWrite, [&](int row, std::byte* block) {
-    step_index_[worlds[row]] = read_snapshot(snapshots[snapshots.size() == 1 ? 0 : row], block);
-  });
+  if (!any) return std::unique_ptr<RowsChange>();
+  const auto name = [&](std::size_t i) { return text("snapshot[", snapshots.size() == 1 ? 0 : i, "]"); };
+  return prepare_rows(worlds, std::move(rows), name, false);
 }
 
-Status EngineBatch::check_state(const StateUpdate& state, int rows) {
+Status EngineBatch::check_state(const StateUpdate& state, int rows) const {
   if (!state.snapshots.empty()) return check_snapshots(state, rows);
   const bool body = state.body_pose.data != nullptr || state.body_velocity.data != nullptr;
   const bool joint = state.joint_position.data != nullptr || state.joint_velocity.data != nullptr;
@@ -294,9 +294,10 @@ Status EngineBatch::check_state(const StateUpdate& state, int rows) {
   return check_input(state.time, {"time", rows, 1, 1, 0, DType::kFloat64, kMaxState});
 }
 
-Status EngineBatch::take_parameters(std::span<const std::int32_t> worlds, const std::vector<ParameterInput>& parameters,
-                                    const std::string& path, bool move) {
-  if (parameters.empty()) return {};
+EngineBatch::Rows EngineBatch::rows_of_parameters(std::span<const std::int32_t> worlds,
+                                                  const std::vector<ParameterInput>& parameters,
+                                                  const std::string& path, bool move) const {
+  if (parameters.empty()) return std::unique_ptr<RowsChange>();
   std::vector<std::vector<double>> rows(worlds.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i] = numbers(worlds[i]);
@@ -306,7 +307,8 @@ Status EngineBatch::take_parameters(std::span<const std::int32_t> worlds, const 
       for (int j = 0; j < count; ++j) rows[i][start + j] = read_input(input.values, static_cast<int>(i), 0, j);
     }
   }
-  return take_rows(worlds, std::move(rows), path, move);
+  return prepare_rows(
+      worlds, std::move(rows), [&](std::size_t) { return path; }, move);
 }
 
 int EngineBatch::parameter_numbers(Parameter parameter) const {
@@ -336,12 +338,6 @@ Status EngineBatch::check_one_world(int world) const {
                           text("world is ", world, "; the batch has worlds 0 to ", spec_.world_count - 1, "."));
 }
 
-Status EngineBatch::start(const BatchOverrides& overrides) {
-  if (Status s = take_parameters(all_worlds_, overrides.parameters, "overrides.parameters", false); !s.ok()) return s;
-  return memory_->visit(all_worlds_, Access::kReadWrite,
-                        [&](int row, std::byte* block) { start_world(overrides, row, block); });
-}
-
 Status EngineBatch::get(std::span<const std::int32_t> worlds, std::span<const OutputView> out) const {
   if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
   if (Status s = check_outputs(out, row_count(worlds), 1); !s.ok()) return s;
@@ -361,37 +357,78 @@ Result<std::vector<std::string>> EngineBatch::snapshots(std::span<const std::int
   return snapshots;
 }
 
+// Of worlds that are resolved: their state, or with overrides their start.
+struct EngineBatch::Change : StateChange {
+  std::span<const std::int32_t> worlds;
+  StateUpdate state;
+  std::optional<int> keyframe;
+  const BatchOverrides* overrides = nullptr;
+  std::unique_ptr<RowsChange> rows;
+};
+
+Result<std::unique_ptr<StateChange>> EngineBatch::prepare(std::span<const std::int32_t> worlds,
+                                                          const StateUpdate& state, std::optional<int> keyframe) const {
+  if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s.error();
+  const int keyframes = static_cast<int>(model_->info().keyframes.size());
+  if (keyframe && (*keyframe < -1 || *keyframe >= keyframes)) {
+    return invalid_argument(
+        "keyframe", text("keyframe is ", *keyframe, "; the model has ", keyframes, ", and -1 is the initial state."));
+  }
+  if (Status s = check_state(state, row_count(worlds)); !s.ok()) return s.error();
+  if (keyframe && *keyframe >= 0 && !state.snapshots.empty()) {
+    return invalid_argument("keyframe", "A world starts at a keyframe or at a snapshot, not at both.");
+  }
+  auto change = std::make_unique<Change>();
+  change->worlds = resolve(worlds), change->state = state, change->keyframe = keyframe;
+  Rows rows = state.snapshots.empty() ? rows_of_parameters(change->worlds, state.parameters, "parameters", true)
+                                      : rows_of_snapshots(change->worlds, state.snapshots);
+  if (!rows.ok()) return rows.error();
+  change->rows = std::move(rows).value();
+  return std::unique_ptr<StateChange>(std::move(change));
+}
+
+Result<std::unique_ptr<StateChange>> EngineBatch::prepare_start(const BatchOverrides& overrides) const {
+  auto change = std::make_unique<Change>();
+  change->worlds = all_worlds_, change->overrides = &overrides;
+  Rows rows = rows_of_parameters(all_worlds_, overrides.parameters, "overrides.parameters", false);
+  if (!rows.ok()) return rows.error();
+  change->rows = std::move(rows).value();
+  return std::unique_ptr<StateChange>(std::move(change));
+}
+
+Status EngineBatch::make(StateChange& prepared, int first, int last) {
+  auto& change = static_cast<Change&>(prepared);
+  if (first == 0 && change.rows != nullptr) {
+    if (Status s = make_room(*change.rows); !s.ok()) return s;
+  }
+  const auto make_world = [&](int i, std::byte* block) {
+    const int row = first + i, world = change.worlds[row];
+    if (change.rows != nullptr) take_row(*change.rows, row, block);
+    if (change.overrides != nullptr) {
+      start_world(*change.overrides, row, block);
+    } else if (!change.state.snapshots.empty()) {
+      const auto& snapshots = change.state.snapshots;
+      step_index_[world] = read_snapshot(snapshots[snapshots.size() == 1 ? 0 : row], block);
+    } else if (change.keyframe) {
+      reset_world(*change.keyframe, change.state, row, world, block);
+      step_index_[world] = 0;
+    } else {
+      set_world(change.state, row, world, block);
+    }
+  };
+  const Status made = memory_->visit(change.worlds.subspan(first, last - first), Access::kReadWrite, make_world);
+  if (!made.ok() || change.rows == nullptr || last < static_cast<int>(change.worlds.size())) return made;
+  return copy_rows();
+}
+
 Status EngineBatch::set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) {
-  if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
-  if (Status s = check_state(state, row_count(worlds)); !s.ok()) return s;
-  worlds = resolve(worlds);
-  if (!state.snapshots.empty()) return take_snapshots(worlds, state.snapshots);
-  if (Status s = take_parameters(worlds, state.parameters, "parameters", true); !s.ok()) return s;
-  return memory_->visit(worlds, Access::kReadWrite,
-                        [&](int row, std::byte* block) { set_world(state, row, worlds[row], block); });
+  const auto change = prepare(worlds, state, std::nullopt);
+  return change.ok() ? make(*change.value(), 0, row_count(worlds)) : Status(change.error());
 }
 
 Status EngineBatch::reset(const ResetRequest& request) {
-  if (Status s = check_worlds(request.world_indices, spec_.world_count); !s.ok()) return s;
-  const int keyframes = static_cast<int>(model_->info().keyframes.size());
-  if (request.keyframe < -1 || request.keyframe >= keyframes) {
-    return invalid_argument("keyframe", text("keyframe is ", request.keyframe, "; the model has ", keyframes,
-                                             ", and -1 is the initial state."));
-  }
-  if (Status s = check_state(request.state, row_count(request.world_indices)); !s.ok()) return s;
-  const std::span<const std::int32_t> worlds = resolve(request.world_indices);
-  if (!request.state.snapshots.empty()) {
-    if (request.keyframe >= 0)
-      return invalid_argument("keyframe", "A world starts at a keyframe or at a snapshot, not at both.");
-    return take_snapshots(worlds, request.state.snapshots);
-  }
-  if (Status s = take_parameters(worlds, request.state.parameters, "parameters", true); !s.ok()) return s;
-  const Status status = memory_->visit(
-      worlds, Access::kReadWrite, [&](int row, std::byte* block) { reset_world(request, row, worlds[row], block); });
-  if (status.ok()) {
-    for (const std::int32_t world : worlds) step_index_[world] = 0;
-  }
-  return status;
+  const auto change = prepare(request.world_indices, request.state, request.keyframe);
+  return change.ok() ? make(*change.value(), 0, row_count(request.world_indices)) : Status(change.error());
 }
 
 }  // namespace axion::backend

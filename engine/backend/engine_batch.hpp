@@ -4,7 +4,10 @@
 // thread at a time, as its engine.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/backend/engine_model.hpp"
@@ -31,8 +34,16 @@ class EngineBatch : public Batch {
   Status get(std::span<const std::int32_t> worlds, std::span<const OutputView> out) const final;
   Result<std::vector<std::string>> snapshots(std::span<const std::int32_t> worlds,
                                              std::span<const std::uint32_t> outcomes) const final;
+  Result<std::unique_ptr<StateChange>> prepare(std::span<const std::int32_t> worlds, const StateUpdate& state,
+                                               std::optional<int> keyframe) const final;
+  Result<std::unique_ptr<StateChange>> prepare_start(const BatchOverrides& overrides) const final;
+  Status make(StateChange& change, int first, int last) final;
   Status set_state(std::span<const std::int32_t> worlds, const StateUpdate& state) final;
   Status parameters(std::span<const std::int32_t> worlds, Parameter parameter, std::span<double> out) const final;
+  Status check(std::span<const std::int32_t> worlds, const RayQuery& query) const final;
+  Status check(std::span<const std::int32_t> worlds, std::span<const ShapePairQuery> pairs,
+               double max_distance) const final;
+  Status check(std::span<const std::int32_t> worlds, const DynamicsQuery& query) const final;
   Status cast_rays(std::span<const std::int32_t> worlds, const RayQuery& query, const RayHits& hits) const final;
   Status distances(std::span<const std::int32_t> worlds, std::span<const ShapePairQuery> pairs, double max_distance,
                    const PairDistances& out) const final;
@@ -52,20 +63,27 @@ class EngineBatch : public Batch {
   Status take_inputs(StepRequest& request, std::byte* to, ThreadPool* pool) const;
   // Takes in what a launch did to the worlds of a request.
   StepStatistics finish_step(const StepRequest& request);
-  // Parameters and initial state of all worlds; `overrides` have been checked.
-  Status start(const BatchOverrides& overrides);
   std::int64_t field_bytes(Field field) const;
 
  protected:
   // `row` of the request is `world` of the batch.
   virtual void start_world(const BatchOverrides& overrides, int row, std::byte* block) const = 0;
-  virtual void reset_world(const ResetRequest& request, int row, int world, std::byte* block) const = 0;
+  virtual void reset_world(int keyframe, const StateUpdate& state, int row, int world, std::byte* block) const = 0;
   virtual void set_world(const StateUpdate& state, int row, int world, std::byte* block) const = 0;
   virtual void get_world(std::span<const OutputView> out, int row, int world, std::byte* block) const = 0;
-  // Numbers of the worlds' own from now on: rows of all parameters, empty where they are the model's. `move` has the
-  // states follow; without it they are to be set anew. Nothing has changed where this fails.
-  virtual Status take_rows(std::span<const std::int32_t> worlds, std::vector<std::vector<double>> rows,
-                           const std::string& name, bool move) = 0;
+  // Numbers of the worlds' own from some time on: rows of all parameters, empty where they are the model's. A row is
+  // taken in three parts: room, which may not be there and is made before anything changes; each row, for its world;
+  // and the device's copy. `move` has the states follow; without it they are to be set anew.
+  struct RowsChange {
+    virtual ~RowsChange() = default;
+  };
+  virtual Result<std::unique_ptr<RowsChange>> prepare_rows(std::span<const std::int32_t> worlds,
+                                                           std::vector<std::vector<double>> rows,
+                                                           const std::function<std::string(std::size_t)>& name,
+                                                           bool move) const = 0;
+  virtual Status make_room(RowsChange& change) = 0;
+  virtual void take_row(RowsChange& change, int row, std::byte* block) = 0;
+  virtual Status copy_rows() = 0;
   virtual bool has_own_numbers() const = 0;
   virtual std::int64_t most_variation_bytes() const = 0;
   // The row of a world with the model's numbers filled in.
@@ -76,19 +94,21 @@ class EngineBatch : public Batch {
   virtual void dynamics_of(const DynamicsQuery& query, int row, int world, std::byte* block,
                            const Dynamics& out) const = 0;
   virtual std::string write_snapshot(int world, std::byte* block, const std::uint32_t* outcome) const = 0;
-  virtual Status check_snapshot(std::string_view snapshot, const std::string& name) = 0;
+  virtual Status check_snapshot(std::string_view snapshot, const std::string& name) const = 0;
   virtual std::int64_t read_snapshot(std::string_view snapshot, std::byte* block) const = 0;
 
   Status check_one_world(int world) const;
 
  private:
-  Status check_state(const StateUpdate& state, int rows);
-  Status check_snapshots(const StateUpdate& state, int rows);
-  Status take_parameters(std::span<const std::int32_t> worlds, const std::vector<ParameterInput>& parameters,
-                         const std::string& path, bool move);
+  struct Change;
+  Status check_state(const StateUpdate& state, int rows) const;
+  Status check_snapshots(const StateUpdate& state, int rows) const;
+  // What gives worlds numbers of their own; none where nothing does.
+  using Rows = Result<std::unique_ptr<RowsChange>>;
+  Rows rows_of_parameters(std::span<const std::int32_t> worlds, const std::vector<ParameterInput>& parameters,
+                          const std::string& path, bool move) const;
+  Rows rows_of_snapshots(std::span<const std::int32_t> worlds, std::span<const std::string_view> snapshots) const;
   int parameter_numbers(Parameter parameter) const;  // for one world
-  // Snapshots that have been checked.
-  Status take_snapshots(std::span<const std::int32_t> worlds, std::span<const std::string_view> snapshots);
   Status check_outputs(std::span<const OutputView> out, int rows, int records) const;
   int row_count(std::span<const std::int32_t> worlds) const;
   InputShape control_shape(const StepRequest& request) const;
@@ -121,11 +141,16 @@ class TypedBatch final : public EngineBatch {
 
  private:
   void start_world(const BatchOverrides& overrides, int row, std::byte* block) const override;
-  void reset_world(const ResetRequest& request, int row, int world, std::byte* block) const override;
+  void reset_world(int keyframe, const StateUpdate& state, int row, int world, std::byte* block) const override;
   void set_world(const StateUpdate& state, int row, int world, std::byte* block) const override;
   void get_world(std::span<const OutputView> out, int row, int world, std::byte* block) const override;
-  Status take_rows(std::span<const std::int32_t> worlds, std::vector<std::vector<double>> rows, const std::string& name,
-                   bool move) override;
+  Result<std::unique_ptr<RowsChange>> prepare_rows(std::span<const std::int32_t> worlds,
+                                                   std::vector<std::vector<double>> rows,
+                                                   const std::function<std::string(std::size_t)>& name,
+                                                   bool move) const override;
+  Status make_room(RowsChange& change) override;
+  void take_row(RowsChange& change, int row, std::byte* block) override;
+  Status copy_rows() override;
   bool has_own_numbers() const override { return variation_ != nullptr; }
   std::int64_t most_variation_bytes() const override;
   std::vector<double> numbers(int world) const override;
@@ -135,10 +160,10 @@ class TypedBatch final : public EngineBatch {
   void dynamics_of(const DynamicsQuery& query, int row, int world, std::byte* block,
                    const Dynamics& out) const override;
   std::string write_snapshot(int world, std::byte* block, const std::uint32_t* outcome) const override;
-  Status check_snapshot(std::string_view snapshot, const std::string& name) override;
+  Status check_snapshot(std::string_view snapshot, const std::string& name) const override;
   std::int64_t read_snapshot(std::string_view snapshot, std::byte* block) const override;
   WorldModel<Real> world_model(int world) const;
-  Variation<Real>& variation();
+  struct TypedRows;
 
   std::unique_ptr<Variation<Real>> variation_;  // null until a world has numbers of its own
 };

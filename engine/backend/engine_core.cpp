@@ -65,7 +65,11 @@ Result<std::unique_ptr<Batch>> EngineCore::make_batch(const BatchSpec& spec, std
   if (!memory.ok()) return memory.error();
   budget_->used += growth;
   auto batch = std::make_unique<TypedBatch<Real>>(spec, std::move(model), std::move(memory).value(), this);
-  if (Status status = batch->start(spec.overrides); !status.ok()) return status.error();
+  if (spec.started) {
+    const auto start = batch->prepare_start(spec.overrides);
+    const Status started = start.ok() ? batch->make(*start.value(), 0, spec.world_count) : Status(start.error());
+    if (!started.ok()) return started.error();
+  }
   return std::unique_ptr<Batch>(std::move(batch));
 }
 

@@ -50,7 +50,7 @@ Status check_vectors(const char* name, std::span<const double> vectors, bool may
 
 }  // namespace
 
-Status EngineBatch::cast_rays(std::span<const std::int32_t> worlds, const RayQuery& query, const RayHits& hits) const {
+Status EngineBatch::check(std::span<const std::int32_t> worlds, const RayQuery& query) const {
   if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
   worlds = resolve(worlds);
   if (query.rays < 1) return invalid_argument("origin", "There are no rays.");
@@ -72,16 +72,22 @@ Status EngineBatch::cast_rays(std::span<const std::int32_t> worlds, const RayQue
   }
   const std::size_t rays = all / 3;
   const double tests = static_cast<double>(rays) * static_cast<double>(model_->info().shapes.size());
-  if (Status s = check_work("origin", tests, kMostRayTests, "tests of a ray with a shape"); !s.ok()) return s;
-  if (Status s = check_size("hits", hits.distance.size(), all / 3); !s.ok()) return s;
-  if (Status s = check_size("hits", hits.shape.size(), all / 3); !s.ok()) return s;
+  return check_work("origin", tests, kMostRayTests, "tests of a ray with a shape");
+}
+
+Status EngineBatch::cast_rays(std::span<const std::int32_t> worlds, const RayQuery& query, const RayHits& hits) const {
+  if (Status s = check(worlds, query); !s.ok()) return s;
+  worlds = resolve(worlds);
+  const std::size_t rays = static_cast<std::size_t>(query.rays) * worlds.size();
+  if (Status s = check_size("hits", hits.distance.size(), rays); !s.ok()) return s;
+  if (Status s = check_size("hits", hits.shape.size(), rays); !s.ok()) return s;
   return memory_->visit(worlds, Access::kRead, [&](int row, std::byte* block) {
     cast_rays_of(query, row, worlds[static_cast<std::size_t>(row)], block, hits);
   });
 }
 
-Status EngineBatch::distances(std::span<const std::int32_t> worlds, std::span<const ShapePairQuery> pairs,
-                              double max_distance, const PairDistances& out) const {
+Status EngineBatch::check(std::span<const std::int32_t> worlds, std::span<const ShapePairQuery> pairs,
+                          double max_distance) const {
   if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
   worlds = resolve(worlds);
   const std::size_t shapes = model_->info().shapes.size();
@@ -105,7 +111,14 @@ Status EngineBatch::distances(std::span<const std::int32_t> worlds, std::span<co
         "max_distance", text("max_distance is ", max_distance, " m; it must be above 0 and at most ", kMaxLength, "."));
   }
   const std::size_t count = pairs.size() * worlds.size();
-  if (Status s = check_work("pairs", double(count), kMostPairs, "pairs of shapes"); !s.ok()) return s;
+  return check_work("pairs", double(count), kMostPairs, "pairs of shapes");
+}
+
+Status EngineBatch::distances(std::span<const std::int32_t> worlds, std::span<const ShapePairQuery> pairs,
+                              double max_distance, const PairDistances& out) const {
+  if (Status s = check(worlds, pairs, max_distance); !s.ok()) return s;
+  worlds = resolve(worlds);
+  const std::size_t count = pairs.size() * worlds.size();
   if (Status s = check_size("distance", out.distance.size(), count); !s.ok()) return s;
   if (Status s = check_size("point_a", out.point_a.size(), 3 * count); !s.ok()) return s;
   if (Status s = check_size("point_b", out.point_b.size(), 3 * count); !s.ok()) return s;
@@ -114,8 +127,7 @@ Status EngineBatch::distances(std::span<const std::int32_t> worlds, std::span<co
   });
 }
 
-Status EngineBatch::dynamics(std::span<const std::int32_t> worlds, const DynamicsQuery& query,
-                             const Dynamics& out) const {
+Status EngineBatch::check(std::span<const std::int32_t> worlds, const DynamicsQuery& query) const {
   if (Status s = check_worlds(worlds, spec_.world_count); !s.ok()) return s;
   worlds = resolve(worlds);
   const ModelInfo& info = model_->info();
@@ -136,7 +148,14 @@ Status EngineBatch::dynamics(std::span<const std::int32_t> worlds, const Dynamic
   const auto nv = static_cast<std::size_t>(info.joint_velocity_count);
   const double columns = double(worlds.size()) * double(nv) * double(info.bodies.size());
   const double products = columns * (query.mass_matrix ? double(nv) : 8.0);
-  if (Status s = check_work("mass_matrix", products, kMostProducts, "products of velocities"); !s.ok()) return s;
+  return check_work("mass_matrix", products, kMostProducts, "products of velocities");
+}
+
+Status EngineBatch::dynamics(std::span<const std::int32_t> worlds, const DynamicsQuery& query,
+                             const Dynamics& out) const {
+  if (Status s = check(worlds, query); !s.ok()) return s;
+  worlds = resolve(worlds);
+  const auto nv = static_cast<std::size_t>(model_->info().joint_velocity_count);
   const std::size_t n = worlds.size(), frames = query.frames.size() * n;
   if (Status s = check_size("frame_pose", out.frame_pose.size(), 7 * frames); !s.ok()) return s;
   if (Status s = check_size("jacobian", out.jacobian.size(), 6 * nv * frames); !s.ok()) return s;

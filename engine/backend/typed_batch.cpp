@@ -63,10 +63,10 @@ void TypedBatch<Real>::start_world(const BatchOverrides& overrides, int row, std
 }
 
 template <typename Real>
-void TypedBatch<Real>::reset_world(const ResetRequest& request, int row, int world, std::byte* block) const {
+void TypedBatch<Real>::reset_world(int keyframe, const StateUpdate& state, int row, int world, std::byte* block) const {
   WorldBlock<Real> reset(world_model(world), block);
-  reset.reset(request.keyframe);
-  reset.set_state(request.state, row);
+  reset.reset(keyframe);
+  reset.set_state(state, row);
 }
 
 template <typename Real>
@@ -90,28 +90,53 @@ WorldModel<Real> TypedBatch<Real>::world_model(int world) const {
 }
 
 template <typename Real>
-Variation<Real>& TypedBatch<Real>::variation() {
-  if (variation_ == nullptr) variation_ = std::make_unique<Variation<Real>>(model(), spec().world_count);
-  return *variation_;
+struct TypedBatch<Real>::TypedRows : RowsChange {
+  std::unique_ptr<Variation<Real>> first;  // of a batch that has none yet
+  VariationChange change;
+  std::optional<typename Variation<Real>::Tables> tables;
+  bool move = false;
+};
+
+template <typename Real>
+Result<std::unique_ptr<EngineBatch::RowsChange>> TypedBatch<Real>::prepare_rows(
+    std::span<const std::int32_t> worlds, std::vector<std::vector<double>> rows,
+    const std::function<std::string(std::size_t)>& name, bool move) const {
+  auto prepared = std::make_unique<TypedRows>();
+  if (variation_ == nullptr) prepared->first = std::make_unique<Variation<Real>>(model(), spec().world_count);
+  const Variation<Real>& variation = variation_ == nullptr ? *prepared->first : *variation_;
+  Result<VariationChange> change = variation.prepare(worlds, std::move(rows), name);
+  if (!change.ok()) return change.error();
+  prepared->change = std::move(change).value();
+  prepared->tables = variation.grown_for(prepared->change);
+  prepared->move = move;
+  return std::unique_ptr<RowsChange>(std::move(prepared));
 }
 
 template <typename Real>
-Status TypedBatch<Real>::take_rows(std::span<const std::int32_t> worlds, std::vector<std::vector<double>> rows,
-                                   const std::string& name, bool move) {
-  Result<VariationChange> prepared = variation().prepare(worlds, std::move(rows), name);
-  if (!prepared.ok()) return prepared.error();
-  VariationChange& change = prepared.value();
-  auto tables = variation_->tables_with(change);
-  if (Status s = memory().keep_tables(tables.bytes, variation_->row_bytes()); !s.ok()) return s;
-  const auto follow = [&](int row, std::byte* block) {
-    WorldBlock<Real>(world_model(worlds[row]), block)
-        .change_model(variation_->frames(worlds[row]), variation_->frames_after(change, row));
-  };
-  if (move) {
-    if (Status s = memory().visit(worlds, Access::kReadWrite, follow); !s.ok()) return s;
-  }
-  variation_->commit(std::move(change), std::move(tables));
+Status TypedBatch<Real>::make_room(RowsChange& change) {
+  auto& rows = static_cast<TypedRows&>(change);
+  const Variation<Real>& variation = variation_ == nullptr ? *rows.first : *variation_;
+  const std::span<const std::byte> bytes = rows.tables ? rows.tables->bytes : variation.bytes();
+  if (Status s = memory().keep_tables(bytes, variation.row_bytes()); !s.ok()) return s;
+  if (variation_ == nullptr) variation_ = std::move(rows.first);
+  if (rows.tables) variation_->take(*std::move(rows.tables));
   return {};
+}
+
+template <typename Real>
+void TypedBatch<Real>::take_row(RowsChange& change, int row, std::byte* block) {
+  auto& rows = static_cast<TypedRows&>(change);
+  const int world = rows.change.worlds[static_cast<std::size_t>(row)];
+  if (rows.move) {
+    WorldBlock<Real>(world_model(world), block)
+        .change_model(variation_->frames(world), variation_->frames_after(rows.change, row));
+  }
+  variation_->put(rows.change, static_cast<std::size_t>(row));
+}
+
+template <typename Real>
+Status TypedBatch<Real>::copy_rows() {
+  return memory().keep_tables(variation_->bytes(), variation_->row_bytes());
 }
 
 template <typename Real>
@@ -158,14 +183,8 @@ std::string TypedBatch<Real>::write_snapshot(int world, std::byte* block, const 
 }
 
 template <typename Real>
-Status TypedBatch<Real>::check_snapshot(std::string_view snapshot, const std::string& name) {
-  Status s = backend::check_snapshot<Real>(snapshot_header<Real>(model(), spec()), model(), snapshot, name);
-  if (!s.ok()) return s;
-  std::vector<double> row = snapshot_numbers(snapshot);
-  if (row.empty()) return s;
-  const std::int32_t first = 0;
-  const auto change = variation().prepare({&first, 1}, {std::move(row)}, name);
-  return change.ok() ? Status{} : Status{change.error()};
+Status TypedBatch<Real>::check_snapshot(std::string_view snapshot, const std::string& name) const {
+  return backend::check_snapshot<Real>(snapshot_header<Real>(model(), spec()), model(), snapshot, name);
 }
 
 template <typename Real>

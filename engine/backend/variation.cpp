@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/backend/text.hpp"
+#include "engine/base/stop.hpp"
 #include "engine/step/world_layout.hpp"
 
 namespace axion::backend {
@@ -86,7 +87,8 @@ WorldModel<Real> Variation<Real>::world(const EngineModel& model, int world) con
 
 template <typename Real>
 Result<VariationChange> Variation<Real>::prepare(std::span<const std::int32_t> worlds,
-                                                 std::vector<std::vector<double>> rows, const std::string& name) const {
+                                                 std::vector<std::vector<double>> rows,
+                                                 const std::function<std::string(std::size_t)>& name) const {
   VariationChange change{{worlds.begin(), worlds.end()}, std::move(rows), {}, {}};
   change.patches.resize(worlds.size()), change.frames.resize(worlds.size());
   for (std::size_t i = 0; i < worlds.size(); ++i) {
@@ -97,9 +99,10 @@ Result<VariationChange> Variation<Real>::prepare(std::span<const std::int32_t> w
       change.patches[i] = change.patches[i - 1], change.frames[i] = change.frames[i - 1];
       continue;
     }
+    stop_if_asked();
     const Result<model::CompiledModel> varied = variants_.vary(row);
     if (!varied.ok()) {
-      return Error{varied.error().code, name, text(name, " of world ", worlds[i], ": ", varied.error().message)};
+      return Error{varied.error().code, name(i), text(name(i), " of world ", worlds[i], ": ", varied.error().message)};
     }
     change.patches[i] = make_patch(arrays_, user_, varied.value());
     change.frames[i] = std::make_shared<const BodyFrames>(varied.value());
@@ -108,52 +111,62 @@ Result<VariationChange> Variation<Real>::prepare(std::span<const std::int32_t> w
 }
 
 template <typename Real>
-typename Variation<Real>::Tables Variation<Real>::tables_with(const VariationChange& change) const {
-  std::span<const std::byte> base[step::kOwnTableCount];
-  step::for_each_table(arrays_, user_, [&](int i, const auto& array) { base[i] = bytes_of(array); });
+std::array<std::span<const std::byte>, step::kOwnTableCount> Variation<Real>::models_tables() const {
+  std::array<std::span<const std::byte>, step::kOwnTableCount> tables;
+  step::for_each_table(arrays_, user_,
+                       [&](int i, const auto& array) { tables[static_cast<std::size_t>(i)] = bytes_of(array); });
+  return tables;
+}
+
+template <typename Real>
+std::optional<typename Variation<Real>::Tables> Variation<Real>::grown_for(const VariationChange& change) const {
+  std::array<bool, step::kOwnTableCount> used{};
+  for (std::size_t i = 0; i < used.size(); ++i) used[i] = tables_.offsets[i] != step::kModelsOwn;
+  const auto before = used;
+  for (const auto& patch : change.patches) {
+    for (const auto& table : patch) used[static_cast<std::size_t>(table.first)] = true;
+  }
+  if (used == before) return std::nullopt;
+  const auto base = models_tables();
   Tables next;
   std::size_t end = 0;
-  for (int i = 0; i < step::kOwnTableCount; ++i) {
-    bool used = tables_.offsets[i] != step::kModelsOwn;
-    for (const auto& patch : change.patches) used = used || patch.contains(i);
-    next.layout.offsets[i] = used ? static_cast<std::uint32_t>(end) : step::kModelsOwn;
-    if (used) end += step::align_up(base[i].size(), step::kTableAlignment);
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    next.layout.offsets[i] = used[i] ? static_cast<std::uint32_t>(end) : step::kModelsOwn;
+    if (used[i]) end += step::align_up(base[i].size(), step::kTableAlignment);
   }
   next.layout.world_stride = step::align_up(end, step::kFieldAlignment);
   next.bytes.resize(next.layout.world_stride * rows_.size());
-  const auto put = [&](std::size_t world, int i, std::span<const std::byte> bytes) {
-    if (bytes.empty()) return;
-    std::memcpy(next.bytes.data() + world * next.layout.world_stride + next.layout.offsets[i], bytes.data(),
-                bytes.size());
-  };
-  std::vector<const VariationChange::Patch*> patch_of(rows_.size(), nullptr);
-  for (std::size_t k = 0; k < change.worlds.size(); ++k) {
-    patch_of[static_cast<std::size_t>(change.worlds[k])] = &change.patches[k];
-  }
   for (std::size_t world = 0; world < rows_.size(); ++world) {
-    for (int i = 0; i < step::kOwnTableCount; ++i) {
-      if (next.layout.offsets[i] == step::kModelsOwn) continue;
-      std::span<const std::byte> bytes = base[i];
-      if (patch_of[world] != nullptr) {
-        const auto found = patch_of[world]->find(i);
-        if (found != patch_of[world]->end()) bytes = found->second;
-      } else if (tables_.offsets[i] != step::kModelsOwn) {
-        bytes = {bytes_.data() + world * tables_.world_stride + tables_.offsets[i], base[i].size()};
-      }
-      put(world, i, bytes);
+    stop_if_asked(world);
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (!used[i] || base[i].empty()) continue;
+      const std::byte* from =
+          before[i] ? bytes_.data() + world * tables_.world_stride + tables_.offsets[i] : base[i].data();
+      std::memcpy(next.bytes.data() + world * next.layout.world_stride + next.layout.offsets[i], from, base[i].size());
     }
   }
   return next;
 }
 
 template <typename Real>
-void Variation<Real>::commit(VariationChange change, Tables tables) {
-  for (std::size_t k = 0; k < change.worlds.size(); ++k) {
-    rows_[static_cast<std::size_t>(change.worlds[k])] = std::move(change.rows[k]);
-    frames_[static_cast<std::size_t>(change.worlds[k])] = std::move(change.frames[k]);
-  }
+void Variation<Real>::take(Tables tables) {
   bytes_ = std::move(tables.bytes), tables_ = tables.layout;
   tables_.data = bytes_.empty() ? nullptr : bytes_.data();
+}
+
+template <typename Real>
+void Variation<Real>::put(VariationChange& change, std::size_t row) {
+  const auto world = static_cast<std::size_t>(change.worlds[row]);
+  const auto base = models_tables();
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    if (tables_.offsets[i] == step::kModelsOwn || base[i].empty()) continue;
+    const auto own = change.patches[row].find(static_cast<int>(i));
+    const std::byte* from = own == change.patches[row].end() ? base[i].data() : own->second.data();
+    std::memcpy(bytes_.data() + world * tables_.world_stride + tables_.offsets[i], from, base[i].size());
+  }
+  rows_[world] = std::move(change.rows[row]);
+  frames_[world] = std::move(change.frames[row]);
+  change.patches[row] = {};
 }
 
 template class Variation<float>;

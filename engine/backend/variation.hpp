@@ -5,10 +5,13 @@
 // (step/own_tables.hpp), so that the tables of worlds that differ in gravity alone are three numbers each.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,16 +47,19 @@ class Variation {
     return *or_models(change.frames[static_cast<std::size_t>(row)]);
   }
 
-  // INVALID_ARGUMENT, naming `name`, unless every row can be compiled. Rows are of finite numbers, or empty.
+  // INVALID_ARGUMENT, naming name(row), unless every row can be compiled. Rows are of finite numbers, or empty.
+  // Changes nothing; stops where nobody waits any more (base/stop.hpp).
   Result<VariationChange> prepare(std::span<const std::int32_t> worlds, std::vector<std::vector<double>> rows,
-                                  const std::string& name) const;
-  // The tables as they will be with a change.
+                                  const std::function<std::string(std::size_t)>& name) const;
+  // The tables with room for a change, of the numbers that worlds have now; none where there is room.
   struct Tables {
     step::OwnTables layout;  // without data
     std::vector<std::byte> bytes;
   };
-  Tables tables_with(const VariationChange& change) const;
-  void commit(VariationChange change, Tables tables);
+  std::optional<Tables> grown_for(const VariationChange& change) const;
+  void take(Tables tables);
+  // Gives a world the numbers of the change's row of this number, which are gone from there afterwards.
+  void put(VariationChange& change, std::size_t row);
 
   // Of rows for all worlds; and of these and tables of all arrays, which is the most that variation takes.
   std::int64_t row_bytes() const { return std::int64_t(rows_.size()) * row_bytes(model_frames_, defaults_.size()); }
@@ -65,6 +71,7 @@ class Variation {
 
  private:
   static std::int64_t row_bytes(const BodyFrames& frames, std::size_t numbers);
+  std::array<std::span<const std::byte>, step::kOwnTableCount> models_tables() const;
   const BodyFrames* or_models(const std::shared_ptr<const BodyFrames>& own) const {
     return own == nullptr ? &model_frames_ : own.get();
   }

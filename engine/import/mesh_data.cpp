@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 
+#include "engine/base/stop.hpp"
 #include "engine/import/mesh_dae.hpp"
 #include "engine/model/convex_hull.hpp"
 
@@ -25,6 +26,7 @@ T read_at(std::string_view bytes, std::size_t offset) {
 }
 
 Status add_vertex(MeshData& mesh, double x, double y, double z) {
+  stop_if_asked(mesh.vertices.size());
   if (!std::isfinite(x) || !std::isfinite(y) || !std::isfinite(z)) {
     return bad("has a vertex that is not finite, number " + std::to_string(mesh.vertices.size()));
   }
@@ -56,6 +58,7 @@ class CornerMesh {
  public:
   // The vertex at a corner; fails as add_vertex does.
   Status add_corner(const std::array<float, 3>& p) {
+    stop_if_asked(mesh.faces.size());
     const auto [place, added] = index_.emplace(p, static_cast<int>(mesh.vertices.size()));
     if (added) {
       if (Status status = add_vertex(mesh, p[0], p[1], p[2]); !status.ok()) return status.error();
@@ -143,6 +146,7 @@ Status read_obj_face(std::string_view line, const std::string& where, MeshData& 
     if (parsed.ec != std::errc() || at < 0 || at >= count) return bad("has a face with no such vertex" + where);
     corners.push_back(at);
   }
+  stop_if_asked(mesh.faces.size());
   if (corners.size() < 3) return bad("has a face with fewer than three vertices" + where);
   for (std::size_t k = 2; k < corners.size(); ++k) mesh.faces.push_back({corners[0], corners[k - 1], corners[k]});
   if (mesh.faces.size() > static_cast<std::size_t>(kMaxMeshFaces)) {

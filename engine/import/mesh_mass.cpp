@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/base/stop.hpp"
 #include "engine/model/principal_axes.hpp"
 
 namespace axion::import {
@@ -45,6 +46,7 @@ double measure(const Triangle& t, MeshInertia kind) {
 bool is_closed(const MeshData& mesh) {
   std::set<std::pair<int, int>> edges;
   for (const auto& f : mesh.faces) {
+    stop_if_asked(edges.size());
     for (std::size_t k = 0; k < 3; ++k) {
       if (!edges.emplace(f[k], f[(k + 1) % 3]).second) return false;
     }
@@ -101,6 +103,7 @@ Result<MeshMass> mesh_mass(const MeshData& mesh, MeshInertia kind) {
     return bad("is exact, which needs a closed surface whose faces all look outwards");
   }
   const Vec surface = centre_of_surface(mesh);
+  stop_if_asked();
   double total = 0;
   Vec moment{};
   for (const auto& face : mesh.faces) {
@@ -108,6 +111,7 @@ Result<MeshMass> mesh_mass(const MeshData& mesh, MeshInertia kind) {
     const double size = measure(t, kind);
     total += size, moment += (kind == MeshInertia::kShell ? size : 0.75 * size) * middle(t);
   }
+  stop_if_asked();
   if (total < 0) return bad("finds a negative volume: the mesh's faces look inwards");
   if (!(total > kLeast)) return bad("finds no volume in the mesh; inertia=\"shell\" takes its surface");
   MeshMass mass;

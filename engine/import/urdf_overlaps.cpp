@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/stop.hpp"
 #include "engine/collide/collide_pair.hpp"
 #include "engine/import/urdf_scene.hpp"
 #include "engine/model/compile.hpp"
@@ -28,12 +29,14 @@ class OverlapFinder {
   std::set<std::pair<int, int>> find() {
     std::vector<int> order;  // of shapes of links, along x
     for (int i = 0; i < m_.shape_count; ++i) {
+      stop_if_asked();
       poses_.push_back(pose(m_.shapes[i]));
       if (m_.shape_contacts[i].part > 0) order.push_back(i);
     }
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return least(a) < least(b); });
     int looked_at = 0;
     for (std::size_t k = 0; k < order.size(); ++k) {
+      stop_if_asked();
       const double end = least(order[k]) + 2 * m_.shapes[order[k]].bounding_radius;
       for (std::size_t l = k + 1; l < order.size() && least(order[l]) <= end; ++l) {
         if (++looked_at > kMostPairs || found_.size() >= static_cast<std::size_t>(model::kMaxSceneExcludes)) {

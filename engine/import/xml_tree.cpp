@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "engine/base/stop.hpp"
 #include "engine/import/mjcf.hpp"
 
 namespace axion::import {
@@ -156,6 +157,7 @@ void Reader::read_file(std::string_view text, std::string_view file, int depth, 
 }
 
 void Reader::convert(const tinyxml2::XMLElement& node, std::string_view file, int depth, std::vector<XmlElement>& out) {
+  stop_if_asked();
   XmlElement element;
   element.tag = node.Name();
   element.file = file;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "engine/base/stop.hpp"
 #include "engine/model/compile_actuators.hpp"
 #include "engine/model/compile_contacts.hpp"
 #include "engine/model/compile_hulls.hpp"
@@ -406,6 +407,7 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   Result<CompiledHulls> hulls = compile_hulls(welded.value().scene.meshes);
   if (!hulls.ok()) return hulls.error();
   add_height_fields(welded.value().scene.height_fields, hulls.value());
+  stop_if_asked();
   CompiledModel model = Compiler(std::move(welded).value(), std::move(hulls).value(), nullptr).run();
   add_sensors(scene, model);
   add_adhesions(scene, model);

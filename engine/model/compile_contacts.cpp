@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/base/stop.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -96,6 +97,7 @@ class ContactCompiler {
     a_.lists_pairs = shapes.size() <= kMaxListingShapes ||
                      !own.empty();  // validate_scene bounds the shapes of a scene that has pairs
     for (std::size_t i = 0; i < shapes.size() && a_.lists_pairs; ++i) {
+      stop_if_asked();
       for (std::size_t k = i + 1; k < shapes.size(); ++k) {
         const auto law = own.find({shapes[i], shapes[k]});
         if (law == own.end() && !may_touch(m, shapes[i], shapes[k])) continue;

@@ -13,6 +13,7 @@ extern "C" {
 }
 #endif
 
+#include "engine/base/stop.hpp"
 #include "engine/math/vec3.hpp"
 #include "engine/model/spec_math.hpp"
 
@@ -30,12 +31,12 @@ class Triangulation {
   explicit Triangulation(const std::vector<Vec>& points) {
     for (const Vec& p : points) coordinates_.insert(coordinates_.end(), {p.x, p.y, p.z});
     qh_zero(&qh_, stderr);
-    // qhull reports to a file of its own, which is thrown away: a failure here is an answer about the points.
-    char* report = nullptr;
-    std::size_t report_size = 0;
-    FILE* file = open_memstream(&report, &report_size);
+    // qhull reports to a file of its own, which is thrown away: a failure here is an answer about the points. It
+    // reports progress there, too, unbuffered, so that it is asked to stop from within, where nobody waits any more.
+    FILE* file = fopencookie(&qh_, "w", {.read = nullptr, .write = &look_up, .seek = nullptr, .close = nullptr});
     if (file == nullptr) return;
-    char command[] = "qhull Qt Pp";  // triangles; no word about precision
+    std::setvbuf(file, nullptr, _IONBF, 0);
+    char command[] = "qhull Qt Pp TF1000";  // triangles; no word about precision; a word every thousand facets
     const int failed =
         qh_new_qhull(&qh_, 3, static_cast<int>(points.size()), coordinates_.data(), False, command, file, file);
     if (failed == 0) read();
@@ -44,7 +45,7 @@ class Triangulation {
     int left_blocks = 0, left_bytes = 0;
     qh_memfreeshort(&qh_, &left_blocks, &left_bytes);
     std::fclose(file);
-    std::free(report);
+    stop_if_asked();
   }
   Triangulation(const Triangulation&) = delete;
   Triangulation& operator=(const Triangulation&) = delete;
@@ -52,6 +53,11 @@ class Triangulation {
   const std::vector<std::array<int, 3>>& faces() const { return faces_; }
 
  private:
+  static ssize_t look_up(void* qh, const char*, std::size_t size) {
+    if (StopScope::asked()) static_cast<qhT*>(qh)->STOPadd = 1;  // points, which it has added
+    return static_cast<ssize_t>(size);
+  }
+
   void read() {
     qhT* const qh = &qh_;  // the library's macros want a pointer of this name
     facetT* facet = nullptr;
@@ -135,6 +141,7 @@ std::vector<int> extreme_points(const std::vector<Vec>& points) {
   for (int x = -1; x <= 1; ++x) {
     for (int y = -1; y <= 1; ++y) {
       for (int z = -1; z <= 1; ++z) {
+        stop_if_asked();
         const Vec d{double(x), double(y), double(z)};
         if (x == 0 && y == 0 && z == 0) continue;
         std::size_t best = 0;
@@ -168,6 +175,7 @@ std::vector<int> simplify(const std::vector<Vec>& vertices, int most) {
       }
     }
     for (const Plane& plane : planes) {
+      stop_if_asked();
       std::pair<double, int> farthest{1e-9, -1};
       for (std::size_t i = 0; i < vertices.size(); ++i) {
         const double beyond = math::dot(plane.n, vertices[i]) - plane.offset;
@@ -274,6 +282,7 @@ Result<ConvexHull> convex_hull(const std::vector<Vec3d>& points, int most_vertic
   if (!(hull.centroid_depth > 1e-5)) return flat();
   if (kept.size() < corners.size()) {
     for (int i : corners) {
+      stop_if_asked(static_cast<std::size_t>(i));
       double nearest = std::numeric_limits<double>::infinity();
       if (std::binary_search(kept.begin(), kept.end(), i)) continue;
       for (const auto& f : hull.faces) {

@@ -48,12 +48,15 @@ absl::string_view take_quota(absl::string_view word, schedule::TenantQuota& quot
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
   std::int64_t* value = parts.first == "max_worlds"           ? &quota.max_worlds
                         : parts.first == "max_models"         ? &quota.max_models
+                        : parts.first == "max_batches"        ? &quota.max_batches
                         : parts.first == "max_queue"          ? &quota.max_queue
                         : parts.first == "max_memory"         ? &quota.max_memory
                         : parts.first == "max_snapshot_bytes" ? &quota.max_snapshot_bytes
+                        : parts.first == "weight"             ? &quota.weight
                                                               : nullptr;
   if (value == nullptr) {
-    return "after the hash come quotas alone: max_worlds=, max_models=, max_queue=, max_memory=, max_snapshot_bytes=";
+    return "after the hash come quotas alone: max_worlds=, max_models=, max_batches=, max_queue=, max_memory=, "
+           "max_snapshot_bytes=, weight=";
   }
   if (*value != 0) return "a quota is given twice";
   if (value == &quota.max_memory || value == &quota.max_snapshot_bytes) {

@@ -16,6 +16,7 @@
 #include "server/rpc/task_conversion.hpp"
 #include "server/schedule/failure.hpp"
 #include "server/schedule/steady_time.hpp"
+#include "server/schedule/world_work.hpp"
 
 namespace axion::server::rpc {
 namespace {
@@ -145,28 +146,22 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
   call.when_lost([this, tenant, told] {
     if (!told->empty()) discard_batch(tenant, *told);
   });
-  return Work([this, handle, tenant, told, overrides = *overrides, &response](Engine& engine, schedule::BatchHandle*) {
-    // Another call with this id may have made it while this one waited.
+  const auto spec = std::make_shared<const BatchOverrides>(*overrides);
+  Work work{schedule::whole([handle, spec](Engine& engine) { return schedule::make_worlds(engine, *handle, *spec); })};
+  for (schedule::Pass& pass : schedule::start_passes(handle, *spec)) work.push_back(std::move(pass));
+  work.push_back(schedule::whole([this, handle, spec, tenant, told, &response](Engine&) {
+    // Another call with this id may have made it meanwhile.
     const auto made = created_before(tenant, handle->info.request_id, handle->info.request_hash);
     if (!made.ok()) return made.status();
-    if (*made != nullptr) {
-      *told = (*made)->info.name;
-      fill_batch(**made, response);
-      return absl::OkStatus();
+    if (*made == nullptr) {
+      if (absl::Status status = parts_.registry.add_batch(handle, parts_.batcher.now()); !status.ok()) return status;
     }
-    if (absl::Status status = schedule::make_worlds(engine, *handle, overrides); !status.ok()) return status;
-    if (handle->info.noise.present()) {
-      if (absl::Status status = schedule::add_initial_noise(*handle, {}, {}); !status.ok()) return status;
-    }
-    if (handle->episodes != nullptr) {
-      if (absl::Status status = schedule::begin_episodes(*handle); !status.ok()) return status;
-    }
-    absl::Status status = parts_.registry.add_batch(handle, parts_.batcher.now());
-    if (!status.ok()) return status;
-    *told = handle->info.name;
-    fill_batch(*handle, response);
-    return status;
-  });
+    const schedule::BatchHandle& batch = *made == nullptr ? *handle : **made;
+    *told = batch.info.name;
+    fill_batch(batch, response);
+    return absl::OkStatus();
+  }));
+  return work;
 }
 
 absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> SimulationService::created_before(const schedule::Tenant& tenant,
@@ -192,20 +187,23 @@ void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchReques
   }
 }
 
+schedule::Pass SimulationService::end_of(const std::shared_ptr<schedule::BatchHandle>& batch) {
+  return schedule::whole([this, batch](Engine&) {
+    parts_.registry.remove_batch(*batch);
+    batch->engine.reset();
+    batch->reservation = {};
+    batch->memory = {};
+    return absl::OkStatus();
+  });
+}
+
 void SimulationService::discard_batch(const schedule::Tenant& tenant, const std::string& name) {
   auto batch = parts_.registry.unheard(tenant, name);
   if (batch == nullptr) return;  // a repetition of its request was answered with it, or it is gone
   auto job = std::make_unique<schedule::Job>();
   job->batch = std::move(batch);
-  job->work = schedule::DeviceWork{.effect = schedule::Effect::kEndsBatch,
-                                   .run =
-                                       [this](Engine&, schedule::BatchHandle* handle) {
-                                         parts_.registry.remove_batch(*handle);
-                                         handle->engine.reset();
-                                         handle->reservation = {};
-                                         handle->memory = {};
-                                       },
-                                   .refuse = [](const absl::Status&) {}};
+  job->work = schedule::DeviceWork{
+      .effect = schedule::Effect::kEndsBatch, .passes = {end_of(job->batch)}, .finish = [](const absl::Status&) {}};
   parts_.batcher.submit(std::move(job)).IgnoreError();  // while the server drains, its lease ends it
 }
 
@@ -238,25 +236,20 @@ void SimulationService::DeleteBatch(UnaryCall* call, const v1::DeleteBatchReques
   auto job = std::make_unique<schedule::Job>();
   job->call = call->call();
   job->batch = *std::move(batch);
-  job->work = schedule::DeviceWork{.effect = schedule::Effect::kEndsBatch,
-                                   .run =
-                                       [this, call](Engine&, schedule::BatchHandle* handle) {
-                                         parts_.registry.remove_batch(*handle);
-                                         handle->engine.reset();
-                                         handle->reservation = {};
-                                         handle->memory = {};
-                                         finish_when_forgotten(
-                                             call, [this, tenant = handle->info.tenant, name = handle->info.name] {
-                                               parts_.checkpoints->forget_batch(tenant, name);
-                                             });
-                                       },
-                                   .refuse = [call](const absl::Status& status) { call->finish(status); }};
+  const auto finish = [this, call, batch = job->batch](const absl::Status& status) {
+    if (!status.ok()) return call->finish(status);
+    finish_when_forgotten(call, [this, tenant = batch->info.tenant, name = batch->info.name] {
+      parts_.checkpoints->forget_batch(tenant, name);
+    });
+  };
+  job->work =
+      schedule::DeviceWork{.effect = schedule::Effect::kEndsBatch, .passes = {end_of(job->batch)}, .finish = finish};
   if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
 }
 
 void SimulationService::finish_when_forgotten(UnaryCall* call, std::function<void()> forget) {
   if (parts_.checkpoints == nullptr) return call->finish(absl::OkStatus());
-  const absl::Status status = parts_.disk.submit("", [call, forget = std::move(forget)](const absl::Status&) {
+  const absl::Status status = parts_.disk.submit({}, [call, forget = std::move(forget)](const absl::Status&) {
     forget();
     call->finish(absl::OkStatus());
   });

@@ -15,6 +15,7 @@
 #include "server/rpc/step_exchange.hpp"
 #include "server/rpc/task_conversion.hpp"
 #include "server/schedule/failure.hpp"
+#include "server/schedule/world_work.hpp"
 #include "server/store/store.hpp"
 
 namespace axion::server::rpc {
@@ -66,11 +67,9 @@ void store_answer(const std::string& request_id, const schedule::Remembered& rem
   out.set_reason(schedule::details_of(remembered.refusal).reason);
 }
 
-}  // namespace
-
-absl::StatusOr<SavedBatch> save_batch(const schedule::BatchHandle& batch) {
+// All but its worlds.
+void save_head(const schedule::BatchHandle& batch, SavedBatch& saved) {
   const schedule::BatchInfo& info = batch.info;
-  SavedBatch saved;
   v1::StoredBatch& head = saved.head;
   head.set_model_name(info.model_name);
   head.set_batch_name(info.name);
@@ -98,7 +97,29 @@ absl::StatusOr<SavedBatch> save_batch(const schedule::BatchHandle& batch) {
     saved.min_step_index = std::min(saved.min_step_index, at);
     saved.max_step_index = std::max(saved.max_step_index, at);
   }
-  saved.worlds.reserve(static_cast<std::size_t>(info.world_count));
+}
+
+}  // namespace
+
+std::vector<schedule::Pass> save_passes(const std::shared_ptr<schedule::BatchHandle>& batch,
+                                        const std::shared_ptr<SavedBatch>& saved) {
+  const auto save = [batch, saved](Engine&, std::size_t first, std::size_t last) {
+    const auto take = [&](std::string world) {
+      saved->worlds.push_back(std::move(world));
+      return absl::OkStatus();
+    };
+    return schedule::read_snapshots(*batch, schedule::group_of({}, first, last), take);
+  };
+  return {schedule::whole([batch, saved](Engine&) {
+            save_head(*batch, *saved);
+            return absl::OkStatus();
+          }),
+          {.count = static_cast<std::size_t>(batch->info.world_count), .run = save}};
+}
+
+absl::StatusOr<SavedBatch> save_batch(const schedule::BatchHandle& batch) {
+  SavedBatch saved;
+  save_head(batch, saved);
   const absl::Status status = schedule::read_snapshots(batch, {}, [&](std::string world) {
     saved.worlds.push_back(std::move(world));
     return absl::OkStatus();
@@ -274,10 +295,29 @@ absl::StatusOr<schedule::ReplayCache> replays_of(const v1::StoredBatch& head, co
   return replays;
 }
 
-absl::Status restore_batch(schedule::BatchHandle& batch, const SavedBatch& saved, absl::string_view field) {
-  StateUpdate state;
-  state.snapshots.assign(saved.worlds.begin(), saved.worlds.end());
-  return schedule::set_worlds(batch, {}, state, field);
+std::vector<schedule::Pass> restore_passes(const std::shared_ptr<schedule::BatchHandle>& batch,
+                                           const std::shared_ptr<const SavedBatch>& saved, const std::string& field) {
+  schedule::WorldChange change;
+  change.field = field;
+  change.state.snapshots.assign(saved->worlds.begin(), saved->worlds.end());
+  auto passes = schedule::change_passes(batch, std::move(change));
+  passes.front().run = [saved, run = passes.front().run](Engine& engine, std::size_t first, std::size_t last) {
+    return run(engine, first, last);  // and what is saved lives as long as that
+  };
+  return passes;
+}
+
+std::vector<schedule::Pass> remake_passes(const std::shared_ptr<schedule::BatchHandle>& batch,
+                                          const std::shared_ptr<const SavedBatch>& saved, const std::string& field) {
+  std::vector<schedule::Pass> passes{
+      schedule::whole([batch](Engine& engine) { return schedule::make_worlds(engine, *batch, {}); })};
+  static const BatchOverrides none;
+  for (schedule::Pass& pass : schedule::start_passes(batch, none)) passes.push_back(std::move(pass));
+  for (schedule::Pass& pass : restore_passes(batch, saved, field)) {
+    pass.changes = false;  // nobody knows of it yet
+    passes.push_back(std::move(pass));
+  }
+  return passes;
 }
 
 }  // namespace axion::server::rpc

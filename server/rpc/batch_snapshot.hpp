@@ -22,6 +22,7 @@
 #include "engine/engine.hpp"
 
 #include "server/schedule/batch_handle.hpp"
+#include "server/schedule/pass.hpp"
 #include "server/schedule/registry.hpp"
 
 namespace axion::server::rpc {
@@ -39,7 +40,9 @@ struct SceneOfModel {
   model::SceneSpec scene;
 };
 
-// Without the model. The device's owner only.
+// Without the model. The device's owner only; in passes, or at once.
+std::vector<schedule::Pass> save_passes(const std::shared_ptr<schedule::BatchHandle>& batch,
+                                        const std::shared_ptr<SavedBatch>& saved);
 absl::StatusOr<SavedBatch> save_batch(const schedule::BatchHandle& batch);
 
 std::vector<std::string> to_parts(const SavedBatch& saved);
@@ -63,7 +66,11 @@ absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> handle_of(const v1::Store
 absl::StatusOr<schedule::ReplayCache> replays_of(const v1::StoredBatch& head, const schedule::MemoryHold& memory);
 
 // Makes the worlds of `batch` those that were saved, of which there are as many. Errors name `field`. Nothing is
-// changed where it fails. The device's owner only.
-absl::Status restore_batch(schedule::BatchHandle& batch, const SavedBatch& saved, absl::string_view field);
+// changed where it fails.
+std::vector<schedule::Pass> restore_passes(const std::shared_ptr<schedule::BatchHandle>& batch,
+                                           const std::shared_ptr<const SavedBatch>& saved, const std::string& field);
+// Makes worlds of a handle that has none first.
+std::vector<schedule::Pass> remake_passes(const std::shared_ptr<schedule::BatchHandle>& batch,
+                                          const std::shared_ptr<const SavedBatch>& saved, const std::string& field);
 
 }  // namespace axion::server::rpc

@@ -10,6 +10,7 @@
 #include "server/observe/logging.hpp"
 #include "server/rpc/scene_conversion.hpp"
 #include "server/schedule/failure.hpp"
+#include "server/schedule/world_work.hpp"
 
 namespace axion::server::rpc {
 namespace {
@@ -95,20 +96,13 @@ absl::Status Checkpoints::restore_batch(const store::Item& item, schedule::StepB
   absl::Status status;
   absl::Notification done;
   auto job = std::make_unique<schedule::Job>();
-  job->work = schedule::DeviceWork{.effect = schedule::Effect::kChanges,
-                                   .run =
-                                       [&](Engine& engine, schedule::BatchHandle*) {
-                                         status = schedule::make_worlds(engine, batch, {});
-                                         if (status.ok()) status = rpc::restore_batch(batch, *saved, "state");
-                                         if (status.ok()) status = registry_.add_batch(*handle, batcher.now());
-                                         if (!status.ok()) batch.engine.reset();
-                                         done.Notify();
-                                       },
-                                   .refuse =
-                                       [&](const absl::Status& refusal) {
-                                         status = refusal;
-                                         done.Notify();
-                                       }};
+  auto passes = remake_passes(*handle, std::make_shared<const SavedBatch>(*std::move(saved)), "state");
+  passes.push_back(schedule::whole([&](Engine&) { return registry_.add_batch(*handle, batcher.now()); }));
+  job->work = schedule::DeviceWork{.passes = std::move(passes), .finish = [&](const absl::Status& made) {
+                                     status = made;
+                                     if (!made.ok()) batch.engine.reset();
+                                     done.Notify();
+                                   }};
   if (absl::Status submitted = batcher.submit(std::move(job)); !submitted.ok()) return submitted;
   done.WaitForNotification();
   return status;
@@ -184,20 +178,28 @@ std::shared_ptr<Checkpoints::Reading> Checkpoints::read(const std::shared_ptr<sc
   }
   auto job = std::make_unique<schedule::Job>();
   job->batch = batch;
-  job->work = schedule::DeviceWork{.effect = schedule::Effect::kReads,
-                                   .renews_lease = false,
-                                   .run =
-                                       [reading, written, known](Engine&, schedule::BatchHandle* handle) {
-                                         reading->changes = handle->changes;
-                                         reading->unchanged = known && handle->changes == written;
-                                         if (!reading->unchanged) reading->saved = save_batch(*handle);
-                                         reading->done.Notify();
-                                       },
-                                   .refuse =
-                                       [reading](const absl::Status& status) {
-                                         reading->saved = status;
-                                         reading->done.Notify();
-                                       }};
+  const auto saved = std::make_shared<SavedBatch>();
+  std::vector<schedule::Pass> passes{schedule::whole([reading, batch, written, known](Engine&) {
+    reading->changes = batch->changes;
+    reading->unchanged = known && batch->changes == written;
+    return absl::OkStatus();
+  })};
+  for (schedule::Pass& pass : save_passes(batch, saved)) {
+    pass.run = [reading, run = std::move(pass.run)](Engine& engine, std::size_t first, std::size_t last) {
+      return reading->unchanged ? absl::OkStatus() : run(engine, first, last);
+    };
+    passes.push_back(std::move(pass));
+  }
+  const auto finish = [reading, saved](const absl::Status& status) {
+    if (status.ok()) {
+      reading->saved = std::move(*saved);
+    } else {
+      reading->saved = status;
+    }
+    reading->done.Notify();
+  };
+  job->work = schedule::DeviceWork{
+      .effect = schedule::Effect::kReads, .renews_lease = false, .passes = std::move(passes), .finish = finish};
   return batcher.submit(std::move(job)).ok() ? reading : nullptr;
 }
 

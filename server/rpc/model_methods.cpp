@@ -148,17 +148,11 @@ absl::StatusOr<SimulationService::FoundModel> SimulationService::find_or_compile
 }
 
 void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelRequest* request, v1::Model* response) {
-  const absl::Status status =
-      parts_.compiler.submit(call->call().client, [this, call, request, response](absl::Status turn) {
-        turn.Update(schedule::abandoned(call->call(), parts_.batcher.now()));
-        if (!turn.ok()) return call->finish(turn);
-        schedule::MemoryHold reading = memory(call->tenant());
-        absl::Status made = reading.grow(reading_bytes(*request), "reading the scene");
-        if (made.ok()) made = schedule::guarded([&] { return create_model(call->tenant(), *request, *response); });
-        // Models that come to be after the last checkpoint are lost.
-        call->finish(parts_.compiler.gave_up() ? schedule::draining() : made);
-      });
-  if (!status.ok()) call->finish(status);
+  on_worker(parts_.compiler, call, [this, call, request, response] {
+    schedule::MemoryHold reading = memory(call->tenant());
+    const absl::Status fits = reading.grow(reading_bytes(*request), "reading the scene");
+    return fits.ok() ? create_model(call->tenant(), *request, *response) : fits;
+  });
 }
 
 void SimulationService::GetModel(UnaryCall* call, const v1::GetModelRequest* request, v1::Model* response) {

@@ -37,12 +37,30 @@ void SimulationService::on_device(UnaryCall* call, std::shared_ptr<schedule::Bat
   job->call = call->call();
   job->batch = std::move(batch);
   job->work = schedule::DeviceWork{.effect = effect,
-                                   .run =
-                                       [call, work = std::move(work)](Engine& engine, schedule::BatchHandle* handle) {
-                                         call->finish(schedule::guarded([&] { return work(engine, handle); }));
-                                       },
-                                   .refuse = [call](const absl::Status& status) { call->finish(status); }};
+                                   .passes = std::move(work),
+                                   .finish = [call](const absl::Status& status) { call->finish(status); }};
   if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
+}
+
+void SimulationService::on_worker(schedule::Worker& worker, UnaryCall* call,
+                                  std::function<std::optional<absl::Status>()> work) {
+  const auto task = [this, &worker, call, work = std::move(work)](const absl::Status& turn) {
+    if (!turn.ok()) return call->finish(turn);
+    std::optional<absl::Status> status;
+    const absl::Status run = schedule::guarded([&] {
+      status = work();
+      return absl::OkStatus();
+    });
+    if (!run.ok()) status = run;
+    if (status && absl::IsCancelled(*status)) {
+      const absl::Status why = schedule::abandoned(call->call(), parts_.batcher.now());
+      if (!why.ok()) status = why;
+    }
+    if (!status) return;
+    // What comes to be after the last checkpoint is lost.
+    call->finish(worker.gave_up() ? schedule::draining() : *status);
+  };
+  if (const absl::Status status = worker.submit(call->call(), task); !status.ok()) call->finish(status);
 }
 
 void SimulationService::with_batch(UnaryCall* call, const std::string& name, schedule::Effect effect,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -115,9 +116,9 @@ class SimulationService final {
  private:
   friend class StepStreamReactor;
   friend class WatchReactor;
-  using Work = std::function<absl::Status(Engine&, schedule::BatchHandle*)>;
+  using Work = std::vector<schedule::Pass>;
 
-  // Runs `work` on the device's thread and finishes the call with what it returns.
+  // Has `work` done at the device, and finishes the call with what comes of it.
   void on_device(UnaryCall* call, std::shared_ptr<schedule::BatchHandle> batch, schedule::Effect effect, Work work);
   // The same with the batch of that name, whose lease is renewed; `prepare` checks the request against it first.
   using Prepare = std::function<absl::StatusOr<Work>(const std::shared_ptr<schedule::BatchHandle>&)>;
@@ -138,19 +139,22 @@ class SimulationService final {
   absl::StatusOr<Work> prepare_batch(UnaryCall& call, const v1::CreateBatchRequest& request, v1::Batch& response);
   // Finishes the call of a deletion once no checkpoint has what was deleted.
   void finish_when_forgotten(UnaryCall* call, std::function<void()> forget);
-  // Runs `work` on a thread that may wait for the disk, and finishes the call with what it returns.
-  void on_disk(UnaryCall* call, std::function<absl::Status()> work);
+  // Runs `work` on a thread of the worker, and finishes the call where it returns a status; it returns none where the
+  // call goes on elsewhere.
+  void on_worker(schedule::Worker& worker, UnaryCall* call, std::function<std::optional<absl::Status>()> work);
   absl::Status keep_snapshot(const schedule::Tenant& tenant, const v1::SaveSnapshotRequest& request, SavedBatch saved,
                              v1::Snapshot& response);
   absl::StatusOr<SavedBatch> find_snapshot(const schedule::Tenant& tenant, const v1::RestoreSnapshotRequest& request,
                                            schedule::MemoryHold& memory) const;
-  void restore_into(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
-                    const v1::RestoreSnapshotRequest& request, v1::Batch* response);
-  void restore_into_new(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved, const char* field,
-                        v1::Batch* response);
+  // Nothing: the call goes on on the device.
+  std::optional<absl::Status> restore_into(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
+                                           const v1::RestoreSnapshotRequest& request, v1::Batch* response);
+  std::optional<absl::Status> restore_into_new(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
+                                               const char* field, v1::Batch* response);
   absl::Status list_snapshots(const schedule::Tenant& tenant, const v1::ListSnapshotsRequest& request,
                               v1::ListSnapshotsResponse& response) const;
   std::string next_snapshot_name() ABSL_LOCKS_EXCLUDED(mutex_);
+  schedule::Pass end_of(const std::shared_ptr<schedule::BatchHandle>& batch);
   // Ends a batch that its maker never heard of.
   void discard_batch(const schedule::Tenant& tenant, const std::string& name);
   void fill_batch(const schedule::BatchHandle& batch, v1::Batch& message) const;

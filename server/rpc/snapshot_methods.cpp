@@ -17,6 +17,7 @@
 #include "server/rpc/simulation_service.hpp"
 #include "server/schedule/failure.hpp"
 #include "server/schedule/step_rules.hpp"
+#include "server/schedule/world_work.hpp"
 #include "server/store/store.hpp"
 
 namespace axion::server::rpc {
@@ -104,33 +105,22 @@ void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequ
   auto job = std::make_unique<schedule::Job>();
   job->call = call->call();
   job->batch = *std::move(batch);
-  job->work = schedule::DeviceWork{
-      .effect = schedule::Effect::kReads,
-      // The device's thread reads; the disk is waited for elsewhere.
-      .run =
-          [this, call, request, response, copies, model = *std::move(model)](Engine&, schedule::BatchHandle* handle) {
-            // Answers that it remembers are part of it.
-            const auto answers = static_cast<std::int64_t>(handle->replays.bytes());
-            if (absl::Status fits = call->memory().grow(copies * answers, "the snapshot"); !fits.ok()) {
-              return call->finish(fits);
-            }
-            absl::StatusOr<SavedBatch> read = schedule::out_of_memory();
-            schedule::guarded([&] {
-              read = save_batch(*handle);
-              return absl::OkStatus();
-            }).IgnoreError();
-            if (!read.ok()) return call->finish(read.status());
-            auto saved = std::make_shared<SavedBatch>(*std::move(read));
-            const absl::Status status = parts_.disk.submit(
-                call->call().client, [this, call, request, response, model, saved](const absl::Status& turn) {
-                  if (!turn.ok()) return call->finish(turn);
-                  *saved->head.mutable_model() = to_stored(*model);
-                  call->finish(schedule::guarded(
-                      [&] { return keep_snapshot(call->tenant(), *request, std::move(*saved), *response); }));
-                });
-            if (!status.ok()) call->finish(status);
-          },
-      .refuse = [call](const absl::Status& status) { call->finish(status); }};
+  const auto saved = std::make_shared<SavedBatch>();
+  Work work{schedule::whole([call, copies, handle = job->batch](Engine&) {
+    // Answers that it remembers are part of it.
+    const auto answers = static_cast<std::int64_t>(handle->replays.bytes());
+    return call->memory().grow(copies * answers, "the snapshot");
+  })};
+  for (schedule::Pass& pass : save_passes(job->batch, saved)) work.push_back(std::move(pass));
+  // The device's thread reads; the disk is waited for elsewhere.
+  const auto finish = [this, call, request, response, model = *std::move(model), saved](const absl::Status& read) {
+    if (!read.ok()) return call->finish(read);
+    on_worker(parts_.disk, call, [this, call, request, response, model, saved] {
+      *saved->head.mutable_model() = to_stored(*model);
+      return keep_snapshot(call->tenant(), *request, std::move(*saved), *response);
+    });
+  };
+  job->work = schedule::DeviceWork{.effect = schedule::Effect::kReads, .passes = std::move(work), .finish = finish};
   if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
 }
 
@@ -209,87 +199,89 @@ absl::StatusOr<SavedBatch> SimulationService::find_snapshot(const schedule::Tena
 void SimulationService::RestoreSnapshot(UnaryCall* call, const v1::RestoreSnapshotRequest* request,
                                         v1::Batch* response) {
   // Where scenes are compiled, since one may have to be.
-  const absl::Status status =
-      parts_.compiler.submit(call->call().client, [this, call, request, response](absl::Status turn) {
-        turn.Update(schedule::abandoned(call->call(), parts_.batcher.now()));
-        if (!turn.ok()) return call->finish(turn);
-        absl::StatusOr<SavedBatch> found = schedule::out_of_memory();
-        schedule::guarded([&] {
-          found = find_snapshot(call->tenant(), *request, call->memory());
-          return absl::OkStatus();
-        }).IgnoreError();
-        if (!found.ok()) return call->finish(found.status());
-        auto saved = std::make_shared<const SavedBatch>(*std::move(found));
-        if (request->batch().empty()) {
-          restore_into_new(call, saved, request->has_content() ? "content" : "snapshot", response);
-        } else {
-          restore_into(call, saved, *request, response);
-        }
-      });
-  if (!status.ok()) call->finish(status);
+  on_worker(parts_.compiler, call, [this, call, request, response]() -> std::optional<absl::Status> {
+    auto found = find_snapshot(call->tenant(), *request, call->memory());
+    if (!found.ok()) return found.status();
+    const auto saved = std::make_shared<const SavedBatch>(*std::move(found));
+    return request->batch().empty()
+               ? restore_into_new(call, saved, request->has_content() ? "content" : "snapshot", response)
+               : restore_into(call, saved, *request, response);
+  });
 }
 
-void SimulationService::restore_into(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
-                                     const v1::RestoreSnapshotRequest& request, v1::Batch* response) {
+std::optional<absl::Status> SimulationService::restore_into(UnaryCall* call,
+                                                            const std::shared_ptr<const SavedBatch>& saved,
+                                                            const v1::RestoreSnapshotRequest& request,
+                                                            v1::Batch* response) {
   auto batch = parts_.registry.use_batch(call->tenant(), "batch", request.batch(), parts_.batcher.now());
-  if (!batch.ok()) return call->finish(batch.status());
+  if (!batch.ok()) return batch.status();
   const int worlds = (*batch)->info.world_count;
   if (saved->head.world_count() != worlds) {
-    return call->finish(invalid_field("batch", absl::StrCat("\"", request.batch(), "\" has ", worlds,
-                                                            " worlds and the snapshot ", saved->head.world_count())));
+    return invalid_field("batch", absl::StrCat("\"", request.batch(), "\" has ", worlds, " worlds and the snapshot ",
+                                               saved->head.world_count()));
   }
   const char* field = request.has_content() ? "content" : "snapshot";
-  on_device(call, *std::move(batch), schedule::Effect::kChanges,
-            [this, saved, field, response, tenant = call->tenant()](Engine&, schedule::BatchHandle* handle) {
-              auto replays = replays_of(saved->head, memory(tenant));
-              if (!replays.ok()) return with_field(field, replays.status());
-              absl::Status status = restore_batch(*handle, *saved, field);
-              if (!status.ok()) return status;
-              handle->replays.put_older(*std::move(replays));
-              schedule::count_replays(*handle);
-              fill_batch(*handle, *response);
-              return status;
-            });
+  const auto replays = std::make_shared<schedule::ReplayCache>();
+  Work work{schedule::whole([this, saved, field, replays, tenant = call->tenant()](Engine&) {
+    auto read = replays_of(saved->head, memory(tenant));
+    if (!read.ok()) return with_field(field, read.status());
+    *replays = *std::move(read);
+    return absl::OkStatus();
+  })};
+  for (schedule::Pass& pass : restore_passes(*batch, saved, field)) work.push_back(std::move(pass));
+  work.push_back(schedule::whole([this, handle = *batch, replays, response](Engine&) {
+    handle->replays.put_older(std::move(*replays));
+    schedule::count_replays(*handle);
+    fill_batch(*handle, *response);
+    return absl::OkStatus();
+  }));
+  on_device(call, *std::move(batch), schedule::Effect::kChanges, std::move(work));
+  return std::nullopt;
 }
 
-void SimulationService::restore_into_new(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
-                                         const char* field, v1::Batch* response) {
+std::optional<absl::Status> SimulationService::restore_into_new(UnaryCall* call,
+                                                                const std::shared_ptr<const SavedBatch>& saved,
+                                                                const char* field, v1::Batch* response) {
   auto scene = of_stored(saved->head.model(), call->memory());
-  if (!scene.ok()) return call->finish(with_field(field, scene.status()));
+  if (!scene.ok()) return with_field(field, scene.status());
   auto model = find_or_compile(call->tenant(), std::move(scene->content), scene->scene, field);
-  if (!model.ok()) return call->finish(model.status());
+  if (!model.ok()) return model.status();
   // A restore that is refused leaves no model behind.
   const auto refused = [this, tenant = call->tenant(), model = *model](const absl::Status& status) {
     if (model.is_new) parts_.registry.withdraw_model(tenant, model.record->name);
     return status;
   };
   auto handle = handle_of(saved->head, *model->record, call->tenant().name, memory(call->tenant()));
-  if (!handle.ok()) return call->finish(refused(with_field(field, handle.status())));
+  if (!handle.ok()) return refused(with_field(field, handle.status()));
   auto reservation = parts_.registry.reserve_worlds(call->tenant(), saved->head.world_count());
-  if (!reservation.ok()) return call->finish(refused(reservation.status()));
+  if (!reservation.ok()) return refused(reservation.status());
   (*handle)->reservation = *std::move(reservation);
   const auto told = std::make_shared<std::string>();
   call->when_lost([this, tenant = call->tenant(), told] {
     if (!told->empty()) discard_batch(tenant, *told);
   });
-  on_device(call, nullptr, schedule::Effect::kChanges,
-            [this, batch = *std::move(handle), told, saved, field, response, refused](Engine& engine,
-                                                                                      schedule::BatchHandle*) {
-              absl::Status status = schedule::guarded([&] {
-                absl::Status made = schedule::make_worlds(engine, *batch, {});
-                if (made.ok()) made = restore_batch(*batch, *saved, field);
-                return made.ok() ? parts_.registry.add_batch(batch, parts_.batcher.now()) : made;
-              });
-              if (!status.ok()) return refused(status);
-              *told = batch->info.name;
-              fill_batch(*batch, *response);
-              return status;
-            });
+  Work work = remake_passes(*handle, saved, field);
+  work.push_back(schedule::whole([this, batch = *handle, told, response](Engine&) {
+    if (absl::Status status = parts_.registry.add_batch(batch, parts_.batcher.now()); !status.ok()) return status;
+    *told = batch->info.name;
+    fill_batch(*batch, *response);
+    return absl::OkStatus();
+  }));
+  const auto finish = [call, refused](const absl::Status& status) {
+    call->finish(status.ok() ? status : refused(status));
+  };
+  auto job = std::make_unique<schedule::Job>();
+  job->call = call->call();
+  job->work = schedule::DeviceWork{.passes = std::move(work), .finish = finish};
+  if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) return refused(status);
+  return std::nullopt;
 }
 
 void SimulationService::ListSnapshots(UnaryCall* call, const v1::ListSnapshotsRequest* request,
                                       v1::ListSnapshotsResponse* response) {
-  on_disk(call, [this, call, request, response] { return list_snapshots(call->tenant(), *request, *response); });
+  if (parts_.store == nullptr) return call->finish(no_store());
+  on_worker(parts_.disk, call,
+            [this, call, request, response] { return list_snapshots(call->tenant(), *request, *response); });
 }
 
 absl::Status SimulationService::list_snapshots(const schedule::Tenant& tenant, const v1::ListSnapshotsRequest& request,
@@ -318,21 +310,12 @@ absl::Status SimulationService::list_snapshots(const schedule::Tenant& tenant, c
 
 void SimulationService::DeleteSnapshot(UnaryCall* call, const v1::DeleteSnapshotRequest* request,
                                        google::protobuf::Empty*) {
-  on_disk(call, [this, call, request] {
+  if (parts_.store == nullptr) return call->finish(no_store());
+  on_worker(parts_.disk, call, [this, call, request] {
     const absl::Status status = parts_.store->remove(store::Kind::kSnapshot, call->tenant().name, request->name());
     if (status.code() == absl::StatusCode::kNotFound) return schedule::not_found("name", request->name());
     return from_store("name", status);
   });
-}
-
-void SimulationService::on_disk(UnaryCall* call, std::function<absl::Status()> work) {
-  if (parts_.store == nullptr) return call->finish(no_store());
-  const absl::Status status =
-      parts_.disk.submit(call->call().client, [this, call, work = std::move(work)](absl::Status turn) {
-        turn.Update(schedule::abandoned(call->call(), parts_.batcher.now()));
-        call->finish(turn.ok() ? schedule::guarded(work) : turn);
-      });
-  if (!status.ok()) call->finish(status);
 }
 
 }  // namespace axion::server::rpc

@@ -12,6 +12,7 @@
 #include "server/rpc/task_exchange.hpp"
 #include "server/rpc/world_reports.hpp"
 #include "server/schedule/failure.hpp"
+#include "server/schedule/world_work.hpp"
 
 namespace axion::server::rpc {
 namespace {
@@ -88,37 +89,47 @@ void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, 
     if (absl::Status seeds = check_seeds(*request, *batch, count); !seeds.ok()) return seeds;
     if (absl::Status answer = check_task_reset(*batch, count, *keyframe, parts_.limits, call->memory()); !answer.ok())
       return answer;
-    return Work([request, response, worlds = *std::move(worlds), keyframe = *keyframe, state = *state](Engine&,
-                                                                                                       BatchHandle* b) {
-      const std::vector<std::uint64_t> seeds(request->seeds().begin(), request->seeds().end());
-      absl::Status status = schedule::reset_worlds(*b, {worlds, keyframe, state}, seeds);
-      if (status.ok() && b->episodes != nullptr) fill_first_observations(*b, worlds, *response->mutable_task());
-      return status;
-    });
+    Work work = schedule::change_passes(
+        batch, {.worlds = *worlds,
+                .state = *state,
+                .keyframe = *keyframe,
+                .seeds = std::vector<std::uint64_t>(request->seeds().begin(), request->seeds().end())});
+    if (batch->info.task != nullptr) {
+      work.push_back(schedule::whole([response, batch, worlds = *std::move(worlds)](Engine&) {
+        fill_first_observations(*batch, worlds, *response->mutable_task());
+        return absl::OkStatus();
+      }));
+    }
+    return work;
   };
   with_batch(call, request->batch(), schedule::Effect::kChanges, prepare);
 }
 
 void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* request, v1::GetStateResponse* response) {
-  with_batch(call, request->batch(), schedule::Effect::kReads,
-             [this, call, request, response](const auto& batch) -> absl::StatusOr<Work> {
-               auto worlds = worlds_of(request->world_indices(), batch->info);
-               if (!worlds.ok()) return worlds.status();
-               auto reading = to_reading(*request, batch->info, count_of(*worlds, *batch), parts_.limits,
-                                         call->memory(), *response);
-               if (!reading.ok()) return reading.status();
-               return Work([this, worlds = *std::move(worlds), reading = *std::move(reading), response](
-                               Engine&, BatchHandle* b) {
-                 absl::Status status = schedule::read_fields(*b, worlds, reading.views);
-                 for (const ParameterReading& parameter : reading.parameters) {
-                   if (!status.ok()) break;
-                   const Status read = b->engine->parameters(worlds, parameter.parameter, parameter.out);
-                   if (!read.ok()) status = schedule::from_engine(read.error());
-                 }
-                 if (status.ok() && reading.snapshot) status = fill_snapshots(*b, worlds, parts_.limits, *response);
-                 return status;
-               });
-             });
+  const auto prepare = [this, call, request, response](const auto& batch) -> absl::StatusOr<Work> {
+    auto worlds = worlds_of(request->world_indices(), batch->info);
+    if (!worlds.ok()) return worlds.status();
+    const auto count = static_cast<std::size_t>(count_of(*worlds, *batch));
+    auto reading =
+        to_reading(*request, batch->info, static_cast<std::int64_t>(count), parts_.limits, call->memory(), *response);
+    if (!reading.ok()) return reading.status();
+    const auto read = [this, batch, count, worlds = *std::move(worlds), reading = *std::move(reading), response](
+                          Engine&, std::size_t first, std::size_t last) {
+      const auto group = schedule::group_of(worlds, first, last);
+      absl::Status status = schedule::read_fields(*batch, group, schedule::after(reading.views, first));
+      for (const ParameterReading& parameter : reading.parameters) {
+        if (!status.ok()) break;
+        const std::size_t size = parameter.out.size() / count;
+        const Status got = batch->engine->parameters(group, parameter.parameter,
+                                                     parameter.out.subspan(first * size, group.size() * size));
+        if (!got.ok()) status = schedule::from_engine(got.error());
+      }
+      if (status.ok() && reading.snapshot) status = fill_snapshots(*batch, group, parts_.limits, *response);
+      return status;
+    };
+    return Work{{.count = count, .run = read}};
+  };
+  with_batch(call, request->batch(), schedule::Effect::kReads, prepare);
 }
 
 void SimulationService::SetState(UnaryCall* call, const v1::SetStateRequest* request, v1::SetStateResponse*) {
@@ -127,9 +138,7 @@ void SimulationService::SetState(UnaryCall* call, const v1::SetStateRequest* req
     if (!worlds.ok()) return worlds.status();
     const auto state = to_state(request->state(), batch->info, count_of(*worlds, *batch));
     if (!state.ok()) return state.status();
-    return Work([worlds = *std::move(worlds), state = *state](Engine&, BatchHandle* b) {
-      return schedule::set_worlds(*b, worlds, state);
-    });
+    return schedule::change_passes(batch, {.worlds = *std::move(worlds), .state = *state});
   });
 }
 
@@ -139,26 +148,36 @@ void SimulationService::GetContacts(UnaryCall* call, const v1::GetContactsReques
              [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
                auto worlds = worlds_of(request->world_indices(), batch->info);
                if (!worlds.ok()) return worlds.status();
-               return Work([this, worlds = *std::move(worlds), response](Engine&, BatchHandle* b) {
-                 return read_contacts(*b, worlds, parts_.limits, *response);
-               });
+               const auto contacts = std::make_shared<ContactReading>(*batch, *std::move(worlds), *response);
+               return Work{{.count = contacts->world_count(),
+                            .run = [contacts](Engine&, std::size_t first,
+                                              std::size_t last) { return contacts->add(first, last); }},
+                           schedule::whole([this, contacts](Engine&) { return contacts->finish(parts_.limits); })};
              });
 }
 
 void SimulationService::GetSolverStats(UnaryCall* call, const v1::GetSolverStatsRequest* request,
                                        v1::GetSolverStatsResponse* response) {
-  with_batch(call, request->batch(), schedule::Effect::kReads,
-             [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
-               auto worlds = worlds_of(request->world_indices(), batch->info);
-               if (!worlds.ok()) return worlds.status();
-               return Work([this, request, worlds = *std::move(worlds), response](Engine&, BatchHandle* b) {
-                 fill_statistics(b->engine->statistics().steps, *response->mutable_batch());
-                 if (request->batch_only()) return absl::OkStatus();
-                 absl::Status status = read_world_statistics(*b, worlds, *response->mutable_worlds());
-                 status.Update(check_answer_bytes(static_cast<double>(response->ByteSizeLong()), parts_.limits));
-                 return status;
-               });
-             });
+  const auto prepare = [this, request, response](const auto& batch) -> absl::StatusOr<Work> {
+    auto worlds = worlds_of(request->world_indices(), batch->info);
+    if (!worlds.ok()) return worlds.status();
+    Work work{schedule::whole([batch, response](Engine&) {
+      fill_statistics(batch->engine->statistics().steps, *response->mutable_batch());
+      return absl::OkStatus();
+    })};
+    if (request->batch_only()) return work;
+    const auto statistics =
+        std::make_shared<StatisticsReading>(*batch, *std::move(worlds), *response->mutable_worlds());
+    work.push_back(
+        {.count = statistics->world_count(),
+         .run = [statistics](Engine&, std::size_t first, std::size_t last) { return statistics->add(first, last); }});
+    work.push_back(schedule::whole([this, response, statistics](Engine&) {
+      statistics->finish();
+      return check_answer_bytes(static_cast<double>(response->ByteSizeLong()), parts_.limits);
+    }));
+    return work;
+  };
+  with_batch(call, request->batch(), schedule::Effect::kReads, prepare);
 }
 
 }  // namespace axion::server::rpc

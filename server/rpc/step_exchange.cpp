@@ -74,6 +74,7 @@ absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& respo
   }
   auto job = std::make_unique<schedule::Job>();
   job->call = call;
+  schedule::name_caller(tenant, job->call);
   job->batch = *std::move(batch);
   job->work = *std::move(work);
   return batcher.submit(std::move(job));

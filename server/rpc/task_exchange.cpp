@@ -5,6 +5,7 @@
 
 #include "server/rpc/tensor.hpp"
 #include "server/schedule/failure.hpp"
+#include "server/schedule/world_work.hpp"
 
 namespace axion::server::rpc {
 namespace {

@@ -41,6 +41,7 @@ absl::Status UnaryCall::admit(const Admission& admission) {
   if (!caller.ok()) return caller.status();
   tenant_ = std::move(caller->tenant);
   memory_ = memory_.another(*tenant_);
+  schedule::name_caller(*tenant_, call_);
   auto slot = take_slot(*tenant_);
   if (!slot.ok()) return slot.status();
   slot_ = *std::move(slot);

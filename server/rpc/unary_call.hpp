@@ -65,7 +65,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   schedule::MemoryHold memory_;
   const absl::Time start_ = absl::Now();
   const std::shared_ptr<schedule::CancelFlag> cancel_ = std::make_shared<schedule::CancelFlag>();
-  const schedule::Call call_;
+  schedule::Call call_;
   std::shared_ptr<const schedule::Tenant> tenant_;
   schedule::RequestSlot slot_;
   std::function<void()> when_lost_;

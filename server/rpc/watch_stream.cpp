@@ -13,6 +13,7 @@
 #include "server/rpc/wire_message.hpp"
 #include "server/rpc/world_reports.hpp"
 #include "server/schedule/failure.hpp"
+#include "server/schedule/world_work.hpp"
 
 namespace axion::server::rpc {
 namespace {
@@ -78,19 +79,23 @@ absl::Status WatchReactor::submit_look() {
   auto job = std::make_unique<schedule::Job>();
   job->call = call_of(context_, cancel_);
   job->call.lends_thread = false;
+  schedule::name_caller(*caller_->tenant, job->call);
   job->batch = *std::move(batch);
-  job->work =
-      schedule::DeviceWork{.effect = schedule::Effect::kReads,
-                           .renews_lease = false,
-                           .overtakes_steps = true,
-                           .run =
-                               [this](Engine&, schedule::BatchHandle* handle) {
-                                 const absl::Time start = absl::Now();
-                                 auto frame = make_frame(*handle);
-                                 const absl::Duration took = absl::Now() - start;
-                                 complete(std::move(frame), took);
-                               },
-                           .refuse = [this](const absl::Status& status) { complete(status, absl::ZeroDuration()); }};
+  const auto look = [this, watched = job->batch](Engine&) {
+    const absl::Time start = absl::Now();
+    auto frame = make_frame(*watched);
+    const absl::Duration took = absl::Now() - start;
+    complete(std::move(frame), took);
+    return absl::OkStatus();
+  };
+  const auto finish = [this](const absl::Status& status) {
+    if (!status.ok()) complete(status, absl::ZeroDuration());
+  };
+  job->work = schedule::DeviceWork{.effect = schedule::Effect::kReads,
+                                   .renews_lease = false,
+                                   .overtakes_steps = true,
+                                   .passes = {schedule::whole(look)},
+                                   .finish = finish};
   return parts.batcher.submit(std::move(job));
 }
 
@@ -118,10 +123,14 @@ absl::Status WatchReactor::fill(const schedule::BatchHandle& batch, Frame& frame
   if (!reading.ok()) return reading.status();
   absl::Status status = schedule::read_fields(batch, *worlds, reading->views);
   if (status.ok() && request_.contacts()) {
-    status = read_contacts(batch, *worlds, limits, *frame.message.mutable_contacts());
+    ContactReading contacts(batch, *worlds, *frame.message.mutable_contacts());
+    status = contacts.add(0, contacts.world_count());
+    if (status.ok()) status = contacts.finish(limits);
   }
   if (status.ok() && request_.solver_stats()) {
-    status = read_world_statistics(batch, *worlds, *frame.message.mutable_worlds());
+    StatisticsReading statistics(batch, *worlds, *frame.message.mutable_worlds());
+    status = statistics.add(0, statistics.world_count());
+    statistics.finish();
   }
   if (!status.ok()) return status;
   {

@@ -10,8 +10,6 @@
 namespace axion::server::rpc {
 namespace {
 
-using schedule::BatchHandle;
-
 template <typename T>
 void append(const std::array<T, 3>& values, std::vector<double>& out) {
   out.insert(out.end(), values.begin(), values.end());
@@ -19,64 +17,67 @@ void append(const std::array<T, 3>& values, std::vector<double>& out) {
 
 }  // namespace
 
-absl::Status read_contacts(const BatchHandle& batch, const std::vector<std::int32_t>& worlds,
-                           const schedule::Limits& limits, v1::GetContactsResponse& response) {
-  std::vector<double> point, normal, friction, moment;
-  for (std::size_t i = 0; i < schedule::world_count_of(worlds, batch); ++i) {
-    const std::int32_t world = schedule::world_at(worlds, i);
-    const auto contacts = batch.engine->contacts(world);
+absl::Status ContactReading::add(std::size_t first, std::size_t last) {
+  for (std::size_t i = first; i < last; ++i) {
+    const std::int32_t world = schedule::world_at(worlds_, i);
+    const auto contacts = batch_.engine->contacts(world);
     if (!contacts.ok()) return schedule::from_engine(contacts.error());
-    response.add_world_indices(world);
-    response.add_contact_count(static_cast<int>(contacts.value().size()));
+    response_.add_world_indices(world);
+    response_.add_contact_count(static_cast<int>(contacts.value().size()));
     for (const ContactInfo& contact : contacts.value()) {
-      response.add_shape_a(contact.shape_a);
-      response.add_shape_b(contact.shape_b);
-      response.add_body_a(contact.body_a);
-      response.add_body_b(contact.body_b);
-      response.add_gap(contact.gap);
-      response.add_normal_impulse(contact.normal_impulse);
-      append(contact.point, point);
-      append(contact.normal, normal);
-      append(contact.friction_impulse, friction);
-      append(contact.moment_impulse, moment);
+      response_.add_shape_a(contact.shape_a);
+      response_.add_shape_b(contact.shape_b);
+      response_.add_body_a(contact.body_a);
+      response_.add_body_b(contact.body_b);
+      response_.add_gap(contact.gap);
+      response_.add_normal_impulse(contact.normal_impulse);
+      append(contact.point, point_);
+      append(contact.normal, normal_);
+      append(contact.friction_impulse, friction_);
+      append(contact.moment_impulse, moment_);
     }
   }
-  const std::vector<std::int64_t> shape{static_cast<std::int64_t>(point.size() / 3), 3};
-  fill_tensor(point, shape, *response.mutable_point());
-  fill_tensor(normal, shape, *response.mutable_normal());
-  fill_tensor(friction, shape, *response.mutable_friction_impulse());
-  fill_tensor(moment, shape, *response.mutable_moment_impulse());
-  return check_answer_bytes(static_cast<double>(response.ByteSizeLong()), limits);
+  return absl::OkStatus();
 }
 
-absl::Status read_world_statistics(const BatchHandle& batch, const std::vector<std::int32_t>& worlds,
-                                   v1::WorldSolverStats& message) {
-  std::vector<double> residual, normalised;
-  for (std::size_t i = 0; i < schedule::world_count_of(worlds, batch); ++i) {
-    const std::int32_t world = schedule::world_at(worlds, i);
-    const auto result = batch.engine->statistics(world);
+absl::Status ContactReading::finish(const schedule::Limits& limits) {
+  const std::vector<std::int64_t> shape{static_cast<std::int64_t>(point_.size() / 3), 3};
+  fill_tensor(point_, shape, *response_.mutable_point());
+  fill_tensor(normal_, shape, *response_.mutable_normal());
+  fill_tensor(friction_, shape, *response_.mutable_friction_impulse());
+  fill_tensor(moment_, shape, *response_.mutable_moment_impulse());
+  return check_answer_bytes(static_cast<double>(response_.ByteSizeLong()), limits);
+}
+
+absl::Status StatisticsReading::add(std::size_t first, std::size_t last) {
+  for (std::size_t i = first; i < last; ++i) {
+    const std::int32_t world = schedule::world_at(worlds_, i);
+    const auto result = batch_.engine->statistics(world);
     if (!result.ok()) return schedule::from_engine(result.error());
     const WorldStatistics& s = result.value();
-    message.add_world_indices(world);
-    message.add_newton_iterations(s.newton_iterations);
-    message.add_linear_iterations(s.linear_iterations);
-    message.add_line_search_steps(s.line_search_steps);
-    message.add_sweep_rounds(s.sweep_rounds);
-    message.add_contact_sweeps(s.contact_sweeps);
-    message.add_contact_count(s.contact_count);
-    message.add_joint_mode(s.outcome == 0 ? v1::JOINT_MODE_UNSPECIFIED : to_wire(s.joint_mode));
-    message.add_outcome(s.outcome);
-    message.add_max_penetration_meters(s.max_penetration);
-    message.add_max_joint_error_meters(s.max_joint_error);
-    message.add_max_equality_error(s.max_equality_error);
-    residual.insert(residual.end(), s.residual.begin(), s.residual.end());
-    normalised.insert(normalised.end(), s.residual_normalised.begin(), s.residual_normalised.end());
+    message_.add_world_indices(world);
+    message_.add_newton_iterations(s.newton_iterations);
+    message_.add_linear_iterations(s.linear_iterations);
+    message_.add_line_search_steps(s.line_search_steps);
+    message_.add_sweep_rounds(s.sweep_rounds);
+    message_.add_contact_sweeps(s.contact_sweeps);
+    message_.add_contact_count(s.contact_count);
+    message_.add_joint_mode(s.outcome == 0 ? v1::JOINT_MODE_UNSPECIFIED : to_wire(s.joint_mode));
+    message_.add_outcome(s.outcome);
+    message_.add_max_penetration_meters(s.max_penetration);
+    message_.add_max_joint_error_meters(s.max_joint_error);
+    message_.add_max_equality_error(s.max_equality_error);
+    residual_.insert(residual_.end(), s.residual.begin(), s.residual.end());
+    normalised_.insert(normalised_.end(), s.residual_normalised.begin(), s.residual_normalised.end());
   }
-  const std::vector<std::int64_t> shape{message.world_indices_size(), kResidualBlockCount};
-  fill_tensor(residual, shape, *message.mutable_residual());
-  fill_tensor(normalised, shape, *message.mutable_residual_normalised());
-  for (int block = 0; block < kResidualBlockCount; ++block) message.add_residual_blocks(residual_block_name(block));
   return absl::OkStatus();
+}
+
+void StatisticsReading::finish() {
+  const std::vector<std::int64_t> shape{message_.world_indices_size(), kResidualBlockCount};
+  fill_tensor(residual_, shape, *message_.mutable_residual());
+  fill_tensor(normalised_, shape, *message_.mutable_residual_normalised());
+  for (int block = 0; block < kResidualBlockCount; ++block) message_.add_residual_blocks(residual_block_name(block));
 }
 
 }  // namespace axion::server::rpc

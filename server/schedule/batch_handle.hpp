@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -79,6 +78,7 @@ struct BatchHandle {
   std::atomic<double> world_step_time = 0;
 
   // ---- The device's owner only ----
+  std::uint64_t turn = 0;                    // when it was served last (turns.hpp)
   double world_step_cost = 0;                // what a step of one world takes of a launch, s; 0 until there was one
   std::unique_ptr<Batch> engine;             // none once the batch is deleted
   std::unique_ptr<task::Episodes> episodes;  // with a task
@@ -113,31 +113,9 @@ std::vector<FieldShape> field_shapes(const Batch& batch);
 std::size_t element_count(std::span<const std::int64_t> shape);
 
 // ---- The device's owner only ----
-// Makes the worlds that the handle's info describes, and fills in what follows from them. RESOURCE_EXHAUSTED where they
-// do not fit in the handle's memory, or the device's.
-absl::Status make_worlds(Engine& engine, BatchHandle& batch, const BatchOverrides& overrides);
-// Fields of worlds, with outcomes of whole requests. Errors are the engine's.
-absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,
-                         std::span<const OutputView> outputs);
-// Snapshots of worlds, in order, with outcomes of whole requests and, of a batch with a task, their episodes; ends with
-// the error that `take` returns.
-absl::Status read_snapshots(const BatchHandle& batch, std::span<const std::int32_t> worlds,
-                            const std::function<absl::Status(std::string)>& take);
-// Errors name fields below `field`.
-absl::Status set_worlds(BatchHandle& batch, std::span<const std::int32_t> worlds, const StateUpdate& state,
-                        absl::string_view field = "state");
-// Resets worlds and adds the batch's initial noise, or begins their next episodes, except of those that start at a
-// snapshot. `seeds` is one per world asked for, or empty: the batch's seed, or of a task those that the worlds have.
-absl::Status reset_worlds(BatchHandle& batch, const ResetRequest& request, std::span<const std::uint64_t> seeds);
-// Adds the initial noise to the worlds as they stand.
-absl::Status add_initial_noise(BatchHandle& batch, std::span<const std::int32_t> worlds,
-                               std::span<const std::uint64_t> seeds);
-
 // Counts what the batch remembers of requests besides their answers, which hold their own, after it has changed.
 void count_replays(BatchHandle& batch);
 
-// Begins the first episodes of all worlds of a batch with a task.
-absl::Status begin_episodes(BatchHandle& batch);
 // The answer of a step of the task, and the episodes that begin with it.
 absl::Status finish_task_step(BatchHandle& batch, const task::StepPlan& plan, std::span<const std::uint32_t> outcome,
                               task::StepAnswer& answer);

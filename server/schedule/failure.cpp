@@ -142,6 +142,11 @@ absl::Status stream_ended() {
                       {.reason = std::string(reason::kCancelled)});
 }
 
+absl::Status cancelled() {
+  return make_failure(absl::StatusCode::kCancelled, "the call was cancelled",
+                      {.reason = std::string(reason::kCancelled)});
+}
+
 absl::Status device_fault(absl::string_view what) {
   return make_failure(absl::StatusCode::kUnavailable,
                       absl::StrCat("the device failed and the server ends; batches come back from its last checkpoint, "

@@ -73,6 +73,7 @@ absl::Status queue_share_full(std::size_t share, std::size_t capacity, absl::Dur
 absl::Status draining();
 // CANCELLED.
 absl::Status stream_ended();
+absl::Status cancelled();
 // UNAVAILABLE: the device failed, and the server is started again.
 absl::Status device_fault(absl::string_view what);
 

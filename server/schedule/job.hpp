@@ -18,27 +18,10 @@
 #include "engine/engine.hpp"
 
 #include "server/schedule/batch_handle.hpp"
+#include "server/schedule/call.hpp"
+#include "server/schedule/pass.hpp"
 
 namespace axion::server::schedule {
-
-// Set by the thread that learns that nobody waits for an answer any more; read by the device's owner.
-class CancelFlag {
- public:
-  void set() { cancelled_.store(true, std::memory_order_relaxed); }
-  bool is_set() const { return cancelled_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<bool> cancelled_{false};
-};
-
-// The call that waits for a job.
-struct Call {
-  // Who calls, for shares of the queue: calls with the same name are one client. Empty: the server itself.
-  std::string client{};
-  absl::Time deadline = absl::InfiniteFuture();
-  std::shared_ptr<const CancelFlag> cancel{};  // none: cannot be cancelled
-  bool lends_thread = false;                   // a short step may run within submit(), on the thread that calls it
-};
 
 // Of the worlds asked for, after the last step.
 struct StepAnswer {
@@ -87,14 +70,21 @@ enum class Effect {
   kEndsBatch,  // steps that are under way or wait end, too
 };
 
-// Anything else. Exactly one of the two is called, once, by the device's owner. `batch` is none if the job has none.
+// Anything else, in passes one after the other; its batch waits for all of them. `finish` is called once, by the
+// device's owner.
 struct DeviceWork {
   Effect effect = Effect::kChanges;
   bool renews_lease = true;  // of its batch
   // Runs between the launches of a step of its batch that is under way, and sees the worlds as they stand. Looks only.
   bool overtakes_steps = false;
-  std::function<void(Engine& engine, BatchHandle* batch)> run;
-  std::function<void(const absl::Status& status)> refuse;
+  std::vector<Pass> passes;
+  std::function<void(const absl::Status& status)> finish;
+};
+
+// A pass that has been given to another thread.
+struct PassBeside {
+  absl::Status status;            // once done
+  std::atomic<bool> done{false};  // set by that thread
 };
 
 struct Job {
@@ -102,7 +92,12 @@ struct Job {
   std::shared_ptr<BatchHandle> batch;  // none for work that makes one
   std::variant<StepWork, DeviceWork> work;
 
-  // Kept by the batcher. All worlds have made `steps_done` steps, and where a pass is under way, some of them more.
+  // Kept by the batcher. Of other work: where it is.
+  bool work_begun = false, committed = false;  // committed: a pass that changes the batch has begun
+  std::size_t pass = 0, items_done = 0;
+  double item_cost = 0;                // s, of the pass; 0: not known
+  std::shared_ptr<PassBeside> beside;  // none: nothing is
+  // Of a step. All worlds have made `steps_done` steps, and where a pass is under way, some of them more.
   absl::Time admitted_at;
   std::int64_t steps_done = 0;
   std::int64_t pass_steps = 0;  // that each world makes in the pass; 0: none is under way

@@ -59,7 +59,7 @@ class JobQueue {
     woken_ = woken_ || left;
   }
 
-  // Appends all that waits to `out`. Waits until there is something, the queue is closed, it is woken, or `timeout`.
+  // Appends all that waits to `out`. Waits until there is something, the queue closes, it is woken, or `timeout`.
   // The consumer owns the work when it calls and when this returns; between, while `out` is empty, others may own it
   // and leave work in `out`.
   void fetch(std::vector<T>& out, absl::Duration timeout) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -91,7 +91,7 @@ class JobQueue {
 
   void close() ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    closed_ = true;
+    closed_ = woken_ = true;
   }
 
   bool closed() const ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -117,7 +117,7 @@ class JobQueue {
     if (closed_) return draining();
     return shares_.take(client, retry_delay_);
   }
-  bool has_news() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !waiting_.empty() || closed_ || woken_; }
+  bool has_news() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !waiting_.empty() || woken_; }
   bool consumer_may_go_on() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return has_news() && !lent_; }
 
   mutable absl::Mutex mutex_;

@@ -4,13 +4,18 @@
 #include <cmath>
 #include <numeric>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+
 namespace axion::server::schedule {
 namespace {
 
 constexpr double kWeight = 0.25;  // of the newest measurement: follows a change within a few, forgets a hiccup as fast
 constexpr double kMaxChange = 8;  // factor by which one measurement may change what is known of a batch
 constexpr double kQuickPart = 0.25;  // of a shared slice: what a launch of quick steps alone may last
-constexpr std::size_t kGroup = 64;   // portions of more worlds are multiples of this, which is how devices group them
+constexpr double kRounding = 1e-9;
+constexpr double kMostParts = 8;    // of a slice, of jobs that are not done in less than such a part
+constexpr std::size_t kGroup = 64;  // portions of more worlds are multiples of this, which is how devices group them
 
 // Steps, and records of them, of the stretch that begins after job.steps_done.
 void plan_steps(const Job& job, std::int64_t cap, Stretch& stretch, std::int64_t& engine_every) {
@@ -43,6 +48,17 @@ double demand_of(const Job& job) {
   const double left = all * static_cast<double>(work.step_count - job.steps_done) -
                       static_cast<double>(job.worlds_done) * static_cast<double>(job.pass_steps);
   return left * job.batch->world_step_cost;
+}
+
+// How many of those that want `demands` seconds a slice holds, the first ones and one at least, of each what it wants
+// or the least that is worth taking part.
+std::size_t as_many_as_fit(double slice, double least, std::span<const double> demands) {
+  double sum = 0;
+  for (std::size_t i = 0; i < demands.size(); ++i) {
+    sum += std::min(demands[i], least);
+    if (i > 0 && sum > slice * (1 + kRounding)) return i;
+  }
+  return demands.size();
 }
 
 }  // namespace
@@ -90,15 +106,18 @@ void plan_stretch(const Job& job, const Portion& portion, Stretch& stretch) {
   request.outputs = stretch.outputs;
 }
 
-std::vector<double> share_out(double slice, std::span<const double> demands) {
+std::vector<double> share_out(double slice, std::span<const double> demands, std::span<const double> weights) {
+  const auto weight = [&](std::size_t i) { return weights.empty() ? 1.0 : weights[i]; };
   std::vector<std::size_t> order(demands.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return demands[a] < demands[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return demands[a] * weight(b) < demands[b] * weight(a); });
   std::vector<double> shares(demands.size());
-  double left = slice;
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    shares[order[k]] = std::min(demands[order[k]], left / static_cast<double>(order.size() - k));
-    left -= shares[order[k]];
+  double left = slice, weight_left = 0;
+  for (const std::size_t i : order) weight_left += weight(i);
+  for (const std::size_t i : order) {
+    shares[i] = std::min(demands[i], left * weight(i) / weight_left);
+    left -= shares[i], weight_left -= weight(i);
   }
   return shares;
 }
@@ -120,28 +139,54 @@ std::vector<Job*> LaunchPacer::quick(std::span<Job* const> jobs) const {
   return quick;
 }
 
+Portion LaunchPacer::portion_of(const Job& job, double share) const {
+  const std::size_t all = world_count_of(std::get<StepWork>(job.work).world_indices, *job.batch);
+  const double cost = job.batch->world_step_cost;
+  const double most = cost > 0 ? std::clamp(share / cost, 1.0, 1e12) : static_cast<double>(kFirstWorldSteps);
+  Portion portion;
+  if (job.pass_steps == 0 && most >= static_cast<double>(all)) {
+    portion.steps = static_cast<std::int64_t>(std::min(most / static_cast<double>(std::max<std::size_t>(all, 1)), 1e6));
+    portion.worlds = all;
+  } else {
+    const auto steps = static_cast<double>(std::max<std::int64_t>(job.pass_steps, 1));
+    portion.worlds = static_cast<std::size_t>(std::max(most / steps, 1.0));
+    if (portion.worlds > kGroup) portion.worlds -= portion.worlds % kGroup;
+  }
+  return portion;
+}
+
 std::vector<Portion> LaunchPacer::portions(std::span<Job* const> jobs, bool others_wait) const {
   const double slice = absl::ToDoubleSeconds(others_wait ? shared_slice_ : alone_slice_);
-  std::vector<double> demands;
-  for (const Job* job : jobs) demands.push_back(demand_of(*job));
-  const std::vector<double> shares = share_out(slice, demands);
-  std::vector<Portion> portions;
+  const double least = slice / kMostParts;
+  struct Tenant {
+    std::vector<std::size_t> jobs;
+    std::vector<double> demands;
+    double demand = 0;
+  };
+  std::vector<Tenant> tenants;
+  std::vector<double> wanted, weights;
+  absl::flat_hash_map<absl::string_view, std::size_t> index;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const Job& job = *jobs[i];
-    const std::size_t all = world_count_of(std::get<StepWork>(job.work).world_indices, *job.batch);
-    const double cost = job.batch->world_step_cost;
-    const double most = cost > 0 ? std::clamp(shares[i] / cost, 1.0, 1e12) : static_cast<double>(kFirstWorldSteps);
-    Portion portion;
-    if (job.pass_steps == 0 && most >= static_cast<double>(all)) {
-      portion.steps =
-          static_cast<std::int64_t>(std::min(most / static_cast<double>(std::max<std::size_t>(all, 1)), 1e6));
-      portion.worlds = all;
-    } else {
-      const auto steps = static_cast<double>(std::max<std::int64_t>(job.pass_steps, 1));
-      portion.worlds = static_cast<std::size_t>(std::max(most / steps, 1.0));
-      if (portion.worlds > kGroup) portion.worlds -= portion.worlds % kGroup;
+    const Call& call = jobs[i]->call;
+    const auto [place, is_new] = index.try_emplace(call.tenant, tenants.size());
+    if (is_new) tenants.emplace_back(), weights.push_back(call.weight);
+    Tenant& tenant = tenants[place->second];
+    const double demand = jobs[i]->batch->world_step_cost > 0 ? demand_of(*jobs[i]) : least;
+    tenant.jobs.push_back(i), tenant.demands.push_back(demand);
+    tenant.demand += demand;
+  }
+  for (const Tenant& tenant : tenants) wanted.push_back(tenant.demand);
+  const std::size_t taking_part = as_many_as_fit(slice, least, wanted);
+  wanted.resize(taking_part), weights.resize(taking_part);
+  const std::vector<double> parts = share_out(slice, wanted, weights);
+  std::vector<Portion> portions(jobs.size(), {.steps = 0, .worlds = 0});
+  for (std::size_t t = 0; t < taking_part; ++t) {
+    Tenant& tenant = tenants[t];
+    tenant.demands.resize(as_many_as_fit(parts[t], least, tenant.demands));
+    const std::vector<double> shares = share_out(parts[t], tenant.demands);
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      portions[tenant.jobs[k]] = portion_of(*jobs[tenant.jobs[k]], shares[k]);
     }
-    portions.push_back(portion);
   }
   return portions;
 }

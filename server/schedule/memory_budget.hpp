@@ -16,6 +16,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 
+#include "engine/engine.hpp"
+
+#include "server/schedule/failure.hpp"
 #include "server/schedule/tenant.hpp"
 
 namespace axion::server::schedule {
@@ -101,13 +104,16 @@ class MemoryHold {
 
 absl::Status out_of_memory();
 
-// What `work` returns, or RESOURCE_EXHAUSTED where memory cannot be had after all.
+// What `work` returns, or RESOURCE_EXHAUSTED where memory cannot be had after all, or CANCELLED where it was stopped
+// (engine/base/stop.hpp).
 template <typename Work>
 absl::Status guarded(const Work& work) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
     return out_of_memory();
+  } catch (const Stopped&) {
+    return cancelled();
   }
 }
 

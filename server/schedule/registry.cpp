@@ -178,11 +178,15 @@ absl::StatusOr<Page<const ModelRecord>> Registry::list_models(const Tenant& tena
 
 absl::StatusOr<WorldReservation> Registry::reserve_worlds(const Tenant& tenant, int count) {
   absl::MutexLock lock(&mutex_);
-  const auto own = tenant_worlds_.find(tenant.name);
-  const std::int64_t held = own == tenant_worlds_.end() ? 0 : own->second, quota = tenant.quota.max_worlds;
-  if (quota > 0 && held + count > quota) {
-    return limit_reached("max_worlds", absl::StrCat("world_count: ", count, " worlds beside the ", held,
+  const auto own = held_of_.find(tenant.name);
+  const Held held = own == held_of_.end() ? Held{} : own->second;
+  if (const std::int64_t quota = tenant.quota.max_worlds; quota > 0 && held.worlds + count > quota) {
+    return limit_reached("max_worlds", absl::StrCat("world_count: ", count, " worlds beside the ", held.worlds,
                                                     " of the tenant pass its quota max_worlds = ", quota));
+  }
+  if (const std::int64_t quota = tenant.quota.max_batches; quota > 0 && held.batches >= quota) {
+    return limit_reached("max_batches", absl::StrCat("max_batches: the tenant has ", held.batches,
+                                                     " batches, its quota; delete one first"));
   }
   if (reserved_worlds_ + count > limits_.max_worlds) {
     return limit_reached("max_worlds", absl::StrCat("world_count: ", count, " worlds beside the ", reserved_worlds_,
@@ -198,7 +202,8 @@ WorldReservation Registry::restore_worlds(const std::string& tenant, int count) 
 
 WorldReservation Registry::hold_worlds(const std::string& tenant, int count) {
   reserved_worlds_ += count;
-  tenant_worlds_[tenant] += count;
+  Held& held = held_of_[tenant];
+  held.worlds += count, ++held.batches;
   // Only the deleter matters: it runs when the last holder of the reservation goes.
   return WorldReservation(std::shared_ptr<void>(
       this, [count, tenant](void* registry) { static_cast<Registry*>(registry)->release_worlds(tenant, count); }));
@@ -207,8 +212,9 @@ WorldReservation Registry::hold_worlds(const std::string& tenant, int count) {
 void Registry::release_worlds(const std::string& tenant, std::int64_t count) {
   absl::MutexLock lock(&mutex_);
   reserved_worlds_ -= count;
-  const auto own = tenant_worlds_.find(tenant);
-  if ((own->second -= count) == 0) tenant_worlds_.erase(own);
+  const auto own = held_of_.find(tenant);
+  own->second.worlds -= count;
+  if (--own->second.batches == 0) held_of_.erase(own);
 }
 
 absl::Status Registry::add_batch(const std::shared_ptr<BatchHandle>& batch, absl::Time now) {

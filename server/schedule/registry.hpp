@@ -92,7 +92,8 @@ class Registry {
                                                       absl::string_view token) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // ---- Batches ----
-  // RESOURCE_EXHAUSTED when the worlds would pass max_worlds, the server's or the tenant's.
+  // For a batch. RESOURCE_EXHAUSTED when the worlds would pass max_worlds, the server's or the tenant's, or the batch
+  // the tenant's max_batches.
   absl::StatusOr<WorldReservation> reserve_worlds(const Tenant& tenant, int count) ABSL_LOCKS_EXCLUDED(mutex_);
   // Worlds of a batch that an earlier run had, whatever the limits say.
   WorldReservation restore_worlds(const std::string& tenant, int count) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -160,6 +161,10 @@ class Registry {
     bool is_of(const Tenant& tenant) const { return hearers > 0 && handle->info.tenant == tenant.name; }
   };
 
+  // Reserved, or of batches that exist.
+  struct Held {
+    std::int64_t worlds = 0, batches = 0;
+  };
   using Batches = std::map<std::uint64_t, BatchEntry>;
 
   void renew(Batches::iterator it, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -199,8 +204,8 @@ class Registry {
   std::int64_t worlds_ ABSL_GUARDED_BY(mutex_) = 0;                                  // of them
   absl::Time next_look_at_models_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::int64_t reserved_worlds_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::flat_hash_map<std::string, std::int64_t> tenant_worlds_ ABSL_GUARDED_BY(mutex_);  // of tenants that have any
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;                                            // all batches were taken
+  absl::flat_hash_map<std::string, Held> held_of_ ABSL_GUARDED_BY(mutex_);  // by tenant, of those that have any
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;                              // all batches were taken
 };
 
 }  // namespace axion::server::schedule

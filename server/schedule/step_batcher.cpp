@@ -8,6 +8,7 @@
 
 #include "server/schedule/failure.hpp"
 #include "server/schedule/step_rules.hpp"
+#include "server/schedule/world_work.hpp"
 
 namespace axion::server::schedule {
 namespace {
@@ -64,6 +65,7 @@ bool StepBatcher::drain(absl::Duration limit) {
   close();
   const bool in_time = ended_.WaitForNotificationWithTimeout(limit);
   stop_.set();
+  queue_.wake();
   if (thread_.joinable()) thread_.join();
   return in_time;
 }
@@ -87,9 +89,9 @@ void StepBatcher::run() {
     if (!fault_.ok() || stop_.is_set()) refuse_all(fault_.ok() ? draining() : fault_);
     timeout = run_waiting();
     destroy_expired();  // last: what a job holds does not expire, and looks that renew no lease may come at any rate
-    if (waiting_.size() > resting_) continue;
+    if (waiting_.size() > resting_ + away_) continue;
     // Closed is asked first: what was admitted before the queue closed is seen by the fetch that follows.
-    if (queue_.closed()) {
+    if (queue_.closed() && away_ == 0) {
       if (queue_.depth() == 0) break;
       continue;
     }
@@ -108,9 +110,11 @@ void StepBatcher::run() {
 
 absl::Duration StepBatcher::run_waiting() {
   absl::Duration timeout = absl::ZeroDuration();
-  std::vector<Job*> ready;
+  std::vector<Job*> ready, works;
   end_steps_of_ending_batches();
-  collect(ready);
+  collect(ready, works);
+  do_pieces(works);
+  turns_.sort(ready);
   if (!ready.empty() && !should_wait(ready, timeout)) launch(choose(ready));
   forget_ended();
   return timeout;
@@ -133,22 +137,29 @@ void StepBatcher::destroy_expired() {
   if (!expired.empty()) update_device_info();
 }
 
-void StepBatcher::collect(std::vector<Job*>& ready) {
-  ready.clear();
-  resting_ = 0;
-  absl::flat_hash_set<const BatchHandle*> blocked;  // by a step that comes before
+void StepBatcher::collect(std::vector<Job*>& ready, std::vector<Job*>& works) {
+  resting_ = away_ = 0;
+  absl::flat_hash_set<const BatchHandle*> blocked;  // by work that is under way, or by what comes before
+  for (const auto& job : waiting_) {
+    if (job != nullptr && job->work_begun && job->batch != nullptr) blocked.insert(job->batch.get());
+  }
   for (auto& job : waiting_) {
     if (job == nullptr) continue;
     const auto* other = std::get_if<DeviceWork>(&job->work);
-    if (blocked.contains(job->batch.get()) && !(other != nullptr && other->overtakes_steps)) {
+    const bool goes_on = job->work_begun || (other != nullptr && other->overtakes_steps);
+    if (blocked.contains(job->batch.get()) && !goes_on) {
       // Nobody waits for it: its place in the queue and in its tenant's share is free for others.
       const absl::Status gone = abandoned(job->call, options_.clock());
       if (!gone.ok()) end_job(*job, gone);
       continue;
     }
     if (other != nullptr) {
-      run_device_work(*job);
-      forget(job);
+      if (job->batch != nullptr && !other->overtakes_steps) blocked.insert(job->batch.get());
+      if (is_away(*job)) {
+        ++away_;
+      } else {
+        works.push_back(job.get());
+      }
       continue;
     }
     const Admission admission = admit_step(*job);
@@ -176,24 +187,6 @@ void StepBatcher::end_steps_of_ending_batches() {
     if (job == nullptr || !std::holds_alternative<StepWork>(job->work) || !ending.contains(job->batch.get())) continue;
     end_job(*job, batch_deleted(*job));
   }
-}
-
-void StepBatcher::run_device_work(Job& job) {
-  const auto& work = std::get<DeviceWork>(job.work);
-  absl::Status status = abandoned(job.call, options_.clock(), job.steps_done);
-  if (status.ok() && job.batch != nullptr && job.batch->engine == nullptr) {
-    status = not_found("batch", job.batch->info.name);
-  }
-  if (!work.overtakes_steps) observer_.on_queue_wait(options_.clock() - job.admitted_at);
-  if (!status.ok()) {
-    work.refuse(status);
-    return;
-  }
-  if (job.batch != nullptr && work.effect != Effect::kReads) ++job.batch->changes;
-  work.run(*engine_, job.batch.get());
-  if (job.batch != nullptr && work.renews_lease) registry_.touch(*job.batch, options_.clock());
-  // Only making and deleting batches changes what the device holds.
-  if (job.batch == nullptr || job.batch->engine == nullptr) update_device_info();
 }
 
 StepBatcher::Admission StepBatcher::admit_step(Job& job) {
@@ -304,11 +297,16 @@ std::vector<Job*> StepBatcher::choose(const std::vector<Job*>& ready) {
 
 void StepBatcher::launch(const std::vector<Job*>& ready) {
   const std::vector<Portion> portions = pacer_.portions(ready, has_company(ready));
-  std::vector<Entry> entries(ready.size());
+  const Portion fixed{.steps = options_.max_launch_steps, .worlds = options_.max_launch_worlds};
+  std::vector<Entry> entries;
+  entries.reserve(ready.size());  // stretches refer to themselves
   for (std::size_t i = 0; i < ready.size(); ++i) {
+    const Portion& portion = fixed.steps > 0 ? fixed : portions[i];
+    if (portion.worlds == 0) continue;
     Job& job = *ready[i];
     const auto& work = std::get<StepWork>(job.work);
-    entries[i].job = &job;
+    Entry& entry = entries.emplace_back();
+    entry.job = &job;
     if (!job.begun()) {
       const std::size_t count = world_count_of(work.world_indices, *job.batch);
       job.answer.time.resize(count), job.answer.step_index.resize(count), job.answer.outcome.resize(count);
@@ -317,9 +315,8 @@ void StepBatcher::launch(const std::vector<Job*>& ready) {
         job.batch->carried_outcome[static_cast<std::size_t>(world_at(work.world_indices, w))] = kConverged;
       }
     }
-    const Portion fixed{.steps = options_.max_launch_steps, .worlds = options_.max_launch_worlds};
-    plan_stretch(job, fixed.steps > 0 ? fixed : portions[i], entries[i].stretch);
-    entries[i].answer_written = write_answer(job.answer, entries[i].stretch);
+    plan_stretch(job, portion, entry.stretch);
+    entry.answer_written = write_answer(job.answer, entry.stretch);
   }
   step_entries(entries);
   for (Entry& entry : entries) {
@@ -358,6 +355,9 @@ void StepBatcher::measure(std::span<const Entry> entries, absl::Duration duratio
     parts.push_back({entry.job->batch.get(), worlds * entry.stretch.step_count});
   }
   pacer_.measured(parts, duration);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    turns_.served(*entries[i].job, parts[i].batch->world_step_cost * static_cast<double>(parts[i].world_steps));
+  }
   if (entries.size() == 1) {
     parts.front().batch->world_step_time.store(
         absl::ToDoubleSeconds(duration) / static_cast<double>(parts.front().world_steps), std::memory_order_relaxed);

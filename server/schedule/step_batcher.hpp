@@ -12,6 +12,9 @@
 //     a request_id rests: a repetition goes on with it and gets the whole answer, anything else that changes the batch
 //     ends it, and a repetition is ABORTED from then on. So no step is made twice, and none for nobody;
 //   - work that ends a batch ends its steps, too;
+//   - other work (pass.hpp) is cut, too: some pieces of it, by turns (turns.hpp), are done between two launches.
+//     Between pieces it ends where nobody waits for it, unless it has begun to change its batch; what needs no device
+//     and is long is done by another thread meanwhile;
 //   - batches whose lease has run out are destroyed.
 // With max_batch_delay, a launch waits that long for jobs of batches that have none waiting yet.
 #pragma once
@@ -37,6 +40,7 @@
 #include "server/schedule/observer.hpp"
 #include "server/schedule/registry.hpp"
 #include "server/schedule/steady_time.hpp"
+#include "server/schedule/turns.hpp"
 
 namespace axion::server::schedule {
 
@@ -48,7 +52,11 @@ struct StepBatcherOptions {
   absl::Duration short_step = absl::Microseconds(250);  // the longest step that runs on a lent thread
   std::int64_t max_launch_steps = 0;                    // fixes the steps of a launch; 0: paced by the slices
   std::size_t max_launch_worlds = SIZE_MAX;             // and with it the worlds of each step
-  std::function<absl::Time()> clock = steady_now;       // of leases, deadlines and waits
+  std::size_t max_piece_items = 0;                      // fixes the items of a piece of other work; 0: paced
+  // Has a task done by another thread, which calls it once (Worker::submit). None: what is long is done by the
+  // device's.
+  std::function<absl::Status(const Call&, std::function<void(const absl::Status& turn)>)> beside = {};
+  std::function<absl::Time()> clock = steady_now;  // of leases, deadlines and waits
   // Called once by the device's thread when all work has ended, before the batches are destroyed.
   // Not after a fault of the device: what is on it then is not worth keeping.
   std::function<void(std::span<const std::shared_ptr<BatchHandle>>)> at_end = {};
@@ -96,9 +104,21 @@ class StepBatcher {
   bool may_run_on_lent_thread(const Job& job) const;
   absl::Duration idle_timeout() const;
   void destroy_expired();
-  // Runs and refuses what does not need a launch; the steps that are ready, at most one a batch, are left in `ready`.
-  void collect(std::vector<Job*>& ready);
-  void run_device_work(Job& job);
+  // What may be done now, of each batch at most one: steps that are ready for a launch, and other work. Refuses what
+  // nobody waits for.
+  void collect(std::vector<Job*>& ready, std::vector<Job*>& works);
+
+  // ---- Other work (device_work.cpp) ----
+  // Pieces of it by turns, for a part of a slice.
+  void do_pieces(std::vector<Job*>& works);
+  // False: the job has ended.
+  bool do_piece(Job& job);
+  absl::Status do_items(Job& job, const Pass& pass);
+  absl::Status begin_work(Job& job);
+  absl::Status do_beside(Job& job, const Pass& pass);
+  void end_work(Job& job, const absl::Status& status);
+  bool is_away(const Job& job) const;
+
   // Whether the step is ready for a launch, has been answered, or rests.
   Admission admit_step(Job& job);
   // Of a step that was begun and that nobody waits for: whether what comes behind it wants it to go on, to end, or
@@ -137,7 +157,8 @@ class StepBatcher {
   // The device's owner only: it is handed on through the queue.
   std::unique_ptr<Engine> engine_;
   std::vector<std::unique_ptr<Job>> waiting_;  // in order of admission; null once ended
-  std::size_t resting_ = 0;                    // of them
+  std::size_t resting_ = 0, away_ = 0;         // of them; away: a pass of it is done by another thread
+  Turns turns_;
   LaunchPacer pacer_;
   bool launched_quick_ = false;                      // the latest launch was of quick steps alone
   absl::Status fault_;                               // of the device; OK as long as it works

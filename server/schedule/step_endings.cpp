@@ -19,7 +19,7 @@ void StepBatcher::end_job(Job& job, const absl::Status& status) {
     if (auto* step = std::get_if<StepWork>(&job.work)) {
       step->sink->fail(status);
     } else {
-      std::get<DeviceWork>(job.work).refuse(status);
+      std::get<DeviceWork>(job.work).finish(status);
     }
   }
   forget(*std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& held) { return held.get() == &job; }));
@@ -45,7 +45,12 @@ void StepBatcher::take_fault(const Error& error) {
 
 void StepBatcher::refuse_all(const absl::Status& status) {
   for (auto& job : waiting_) {
-    if (job == nullptr) continue;
+    if (job == nullptr || is_away(*job)) continue;  // one that is away comes back soon
+    if (job->committed && fault_.ok()) {
+      while (do_piece(*job)) {
+      }
+      continue;
+    }
     // Whoever hears that a step of which some was made could not be made tries again, and makes it twice.
     const auto* work = std::get_if<StepWork>(&job->work);
     // After a fault the batch goes back to a checkpoint, and its steps can be made again.

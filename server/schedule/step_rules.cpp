@@ -12,11 +12,6 @@
 namespace axion::server::schedule {
 namespace {
 
-absl::Status cancelled() {
-  return make_failure(absl::StatusCode::kCancelled, "the call was cancelled",
-                      {.reason = std::string(reason::kCancelled)});
-}
-
 absl::Status deadline_exceeded(std::int64_t steps_done) {
   return make_failure(absl::StatusCode::kDeadlineExceeded,
                       absl::StrCat("the deadline passed after ", steps_done, " steps of the request"),

@@ -16,8 +16,6 @@
 
 namespace axion::server::schedule {
 
-// Why nobody waits for a call any more, of whose steps so many were made, or OK.
-absl::Status abandoned(const Call& call, absl::Time now, std::int64_t steps_done = 0);
 // Why a repetition of a request is refused that was begun and given up.
 inline constexpr absl::string_view kNobodyWaited =
     "nobody waited for it any more, and other work on its batch followed";

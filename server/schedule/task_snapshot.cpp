@@ -60,9 +60,10 @@ absl::Status EpisodesOfSnapshots::take(const BatchHandle& batch, const StateUpda
   return absl::OkStatus();
 }
 
-absl::Status EpisodesOfSnapshots::load(BatchHandle& batch, std::span<const std::int32_t> worlds) const {
+absl::Status EpisodesOfSnapshots::load(BatchHandle& batch, std::span<const std::int32_t> worlds, std::size_t first,
+                                       std::size_t last) const {
   if (batch.episodes == nullptr || episodes_.empty()) return absl::OkStatus();
-  for (std::size_t i = 0; i < world_count_of(worlds, batch); ++i) {
+  for (std::size_t i = first; i < last; ++i) {
     const std::string_view episode = episodes_[episodes_.size() == 1 ? 0 : i];  // one for all
     if (episode.empty()) continue;
     const Status status = batch.episodes->load(world_at(worlds, i), episode);

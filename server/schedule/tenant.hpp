@@ -15,9 +15,11 @@ namespace axion::server::schedule {
 struct TenantQuota {
   std::int64_t max_worlds = 0;
   std::int64_t max_models = 0;
+  std::int64_t max_batches = 0;
   std::int64_t max_queue = 0;           // requests admitted and not finished
   std::int64_t max_memory = 0;          // bytes of the server's budget
   std::int64_t max_snapshot_bytes = 0;  // of snapshots in the store
+  std::int64_t weight = 0;              // turns at the device for one of a tenant without any; 0: 1
   bool operator==(const TenantQuota&) const = default;
 };
 

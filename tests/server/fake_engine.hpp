@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -127,18 +128,45 @@ class FakeBatch final : public Batch {
     for (std::size_t i = 0; i < count(indices); ++i) texts.push_back(std::to_string(outcomes[i]));
     return texts;
   }
-  Status set_state(std::span<const std::int32_t> indices, const StateUpdate& state) override {
-    for (std::size_t i = 0; i < count(indices); ++i) {
-      if (state.joint_position.data) worlds[at(indices, i)].x = real(state.joint_position, i, 0, 0);
-      if (state.joint_velocity.data) worlds[at(indices, i)].rate = real(state.joint_velocity, i, 0, 0);
+  struct Change final : StateChange {
+    std::vector<std::int32_t> indices;
+    StateUpdate state;
+    bool resets = false;
+  };
+  Result<std::unique_ptr<StateChange>> prepare(std::span<const std::int32_t> indices, const StateUpdate& state,
+                                               std::optional<int> keyframe) const override {
+    if (on_prepare) on_prepare();
+    auto change = std::make_unique<Change>();
+    for (std::size_t i = 0; i < count(indices); ++i)
+      change->indices.push_back(static_cast<std::int32_t>(at(indices, i)));
+    change->state = state, change->resets = keyframe.has_value();
+    return std::unique_ptr<StateChange>(std::move(change));
+  }
+  Result<std::unique_ptr<StateChange>> prepare_start(const BatchOverrides&) const override {
+    return prepare({}, {}, std::nullopt);
+  }
+  Status make(StateChange& prepared, int first, int last) override {
+    auto& change = static_cast<Change&>(prepared);
+    for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+      FakeWorld& world = worlds[static_cast<std::size_t>(change.indices[i])];
+      if (change.resets) world = {};
+      if (change.state.joint_position.data) world.x = real(change.state.joint_position, i, 0, 0);
+      if (change.state.joint_velocity.data) world.rate = real(change.state.joint_velocity, i, 0, 0);
     }
     return {};
   }
+  Status set_state(std::span<const std::int32_t> indices, const StateUpdate& state) override {
+    auto change = prepare(indices, state, std::nullopt);
+    return make(*change.value(), 0, static_cast<int>(count(indices)));
+  }
   Status reset(const ResetRequest& request) override {
-    for (std::size_t i = 0; i < count(request.world_indices); ++i) worlds[at(request.world_indices, i)] = {};
-    return set_state(request.world_indices, request.state);
+    auto change = prepare(request.world_indices, request.state, request.keyframe);
+    return make(*change.value(), 0, static_cast<int>(count(request.world_indices)));
   }
   Status parameters(std::span<const std::int32_t>, Parameter, std::span<double>) const override { return {}; }
+  Status check(std::span<const std::int32_t>, const RayQuery&) const override { return {}; }
+  Status check(std::span<const std::int32_t>, std::span<const ShapePairQuery>, double) const override { return {}; }
+  Status check(std::span<const std::int32_t>, const DynamicsQuery&) const override { return {}; }
   Status cast_rays(std::span<const std::int32_t>, const RayQuery&, const RayHits&) const override { return {}; }
   Status distances(std::span<const std::int32_t>, std::span<const ShapePairQuery>, double,
                    const PairDistances&) const override {
@@ -167,6 +195,7 @@ class FakeBatch final : public Batch {
 
  public:
   std::vector<FakeWorld> worlds;
+  std::function<void()> on_prepare;  // of a change, on whatever thread prepares it
 
  private:
   std::atomic<std::int64_t>* live_;

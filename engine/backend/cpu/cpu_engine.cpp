@@ -19,24 +19,28 @@ namespace {
 // Rows that a thread takes at once: enough to pay for the counter, few enough that nobody waits long for the last.
 constexpr int kMaxChunkRows = 16;
 
-// Zeroed memory for blocks of model/world_layout.hpp.
+// Zeroed memory for blocks of model/world_layout.hpp. Of a large one the system makes pages as they are first used, so
+// that it costs nothing at once.
 class BlockArray {
  public:
   BlockArray() = default;
   explicit BlockArray(std::size_t bytes) : bytes_(step::align_up(bytes, step::kBlockAlignment)) {
     if (bytes_ == 0) return;
-    data_.reset(static_cast<std::byte*>(std::aligned_alloc(step::kBlockAlignment, bytes_)));
-    if (data_ == nullptr) throw std::bad_alloc();
-    std::fill_n(data_.get(), bytes_, std::byte{0});
+    std::size_t room = bytes_ + step::kBlockAlignment;
+    memory_.reset(std::calloc(room, 1));
+    void* at = memory_.get();
+    if (at == nullptr) throw std::bad_alloc();
+    data_ = static_cast<std::byte*>(std::align(step::kBlockAlignment, bytes_, at, room));
   }
-  std::byte* data() const { return data_.get(); }
+  std::byte* data() const { return data_; }
   std::size_t size() const { return bytes_; }
 
  private:
   struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
+    void operator()(void* p) const { std::free(p); }
   };
-  std::unique_ptr<std::byte[], Free> data_;
+  std::unique_ptr<void, Free> memory_;
+  std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
 

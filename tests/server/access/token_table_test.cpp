@@ -25,9 +25,10 @@ TEST(TokenTable, the_hash_is_sha256_of_the_token) {
 }
 
 TEST(TokenTable, a_token_finds_its_tenant_with_its_quotas_and_no_other_token_does) {
-  const auto table = TokenTable::parse(absl::StrCat(
-      "# who\r\n\n  red\t", hash_of("one"), " max_worlds=7 max_queue=3 max_memory=8GiB\r\n", "blue ", hash_of("two"),
-      " max_snapshot_bytes=3000M\nred ", hash_of("three"), " max_queue=3 max_worlds=7 max_memory=8589934592"));
+  const auto table = TokenTable::parse(
+      absl::StrCat("# who\r\n\n  red\t", hash_of("one"), " max_worlds=7 max_queue=3 max_memory=8GiB\r\n", "blue ",
+                   hash_of("two"), " max_snapshot_bytes=3000M max_batches=9 weight=3\nred ", hash_of("three"),
+                   " max_queue=3 max_worlds=7 max_memory=8589934592"));
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->size(), 3u);
   EXPECT_EQ(table->tenant_count(), 2u);
@@ -38,7 +39,8 @@ TEST(TokenTable, a_token_finds_its_tenant_with_its_quotas_and_no_other_token_doe
   EXPECT_EQ(red->name, "red");
   EXPECT_EQ(red->quota, (schedule::TenantQuota{
                             .max_worlds = 7, .max_models = 0, .max_queue = 3, .max_memory = std::int64_t(8) << 30}));
-  EXPECT_EQ(blue->quota, (schedule::TenantQuota{.max_snapshot_bytes = std::int64_t(3000) << 20}));
+  EXPECT_EQ(blue->quota,
+            (schedule::TenantQuota{.max_batches = 9, .max_snapshot_bytes = std::int64_t(3000) << 20, .weight = 3}));
   for (const char* token : {"", "One", "one ", "four"}) EXPECT_EQ(table->find(digest_of(token)), nullptr) << token;
 }
 
@@ -83,6 +85,7 @@ TEST(TokenTable, hostile_lines_are_refused_by_number_and_never_repeated) {
            {absl::StrCat("red ", hash, " max_worlds="), "whole number"},
            {absl::StrCat("red ", hash, " max_worlds=0"), "whole number"},
            {absl::StrCat("red ", hash, " max_worlds=-1"), "whole number"},
+           {absl::StrCat("red ", hash, " weight=0"), "whole number"},
            {absl::StrCat("red ", hash, " max_worlds=+1"), "whole number"},
            {absl::StrCat("red ", hash, " max_worlds=1e3"), "whole number"},
            {absl::StrCat("red ", hash, " max_worlds=99999999999999999999"), "whole number"},

@@ -16,6 +16,7 @@
 
 #include "server/schedule/failure.hpp"
 #include "server/schedule/step_batcher.hpp"
+#include "server/schedule/world_work.hpp"
 #include "tests/server/fake_engine.hpp"
 
 namespace axion::server::testing {
@@ -130,17 +131,12 @@ class ScheduleTest : public ::testing::Test {
     absl::Status status;
     auto job = std::make_unique<schedule::Job>();
     job->call = std::move(call);
-    job->batch = std::move(batch);
-    job->work = schedule::DeviceWork{.run =
-                                         [&](Engine& e, schedule::BatchHandle* b) {
-                                           status = work(e, b);
-                                           done.Notify();
-                                         },
-                                     .refuse =
-                                         [&](const absl::Status& s) {
-                                           status = s;
-                                           done.Notify();
-                                         }};
+    job->batch = batch;
+    job->work = schedule::DeviceWork{.passes = {schedule::whole([&](Engine& e) { return work(e, batch.get()); })},
+                                     .finish = [&](const absl::Status& s) {
+                                       status = s;
+                                       done.Notify();
+                                     }};
     if (absl::Status submitted = batcher->submit(std::move(job)); !submitted.ok()) return submitted;
     done.WaitForNotification();
     return status;

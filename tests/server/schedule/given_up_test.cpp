@@ -37,12 +37,11 @@ class GivenUp : public ScheduleTest {
     auto job = std::make_unique<schedule::Job>();
     job->batch = batch;
     job->work = schedule::DeviceWork{.effect = effect,
-                                     .run =
-                                         [&](Engine&, schedule::BatchHandle* handle) {
-                                           at = handle->engine->step_index(world);
-                                           done.Notify();
-                                         },
-                                     .refuse = [&](const absl::Status&) { done.Notify(); }};
+                                     .passes = {schedule::whole([&](Engine&) {
+                                       at = batch->engine->step_index(world);
+                                       return absl::OkStatus();
+                                     })},
+                                     .finish = [&](const absl::Status&) { done.Notify(); }};
     EXPECT_TRUE(batcher->submit(std::move(job)).ok());
     done.WaitForNotification();
     return at;
@@ -141,13 +140,12 @@ TEST_F(GivenUp, work_that_ends_a_batch_ends_the_steps_that_are_under_way_and_tha
   auto job = std::make_unique<schedule::Job>();
   job->batch = a;
   job->work = schedule::DeviceWork{.effect = schedule::Effect::kEndsBatch,
-                                   .run =
-                                       [&](Engine&, schedule::BatchHandle* handle) {
-                                         registry.remove_batch(*handle);
-                                         handle->engine.reset();
-                                         gone.Notify();
-                                       },
-                                   .refuse = [&](const absl::Status&) { gone.Notify(); }};
+                                   .passes = {schedule::whole([&](Engine&) {
+                                     registry.remove_batch(*a);
+                                     a->engine.reset();
+                                     return absl::OkStatus();
+                                   })},
+                                   .finish = [&](const absl::Status&) { gone.Notify(); }};
   ASSERT_TRUE(batcher->submit(std::move(job)).ok());
   gate->open();
   EXPECT_EQ(running->wait().code(), absl::StatusCode::kAborted);

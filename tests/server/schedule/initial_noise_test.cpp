@@ -17,9 +17,8 @@ class InitialNoise : public ScheduleTest {
     return x;
   }
   void reset(const Handle& batch, std::vector<std::int32_t> worlds, std::vector<std::uint64_t> seeds) {
-    EXPECT_TRUE(on_device(batch, [&](Engine&, schedule::BatchHandle* handle) {
-                  return schedule::reset_worlds(*handle, {.world_indices = worlds, .keyframe = -1, .state = {}}, seeds);
-                }).ok());
+    const auto passes = schedule::change_passes(batch, {.worlds = worlds, .state = {}, .keyframe = -1, .seeds = seeds});
+    EXPECT_TRUE(on_device(batch, [&](Engine& e, schedule::BatchHandle*) { return schedule::do_all(e, passes); }).ok());
   }
 };
 

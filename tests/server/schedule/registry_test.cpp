@@ -116,6 +116,19 @@ TEST_F(Registry, quotas_hold_for_their_tenant_alone) {
   EXPECT_TRUE(registry.reserve_worlds(red, 10).ok());
 }
 
+TEST_F(Registry, a_tenant_has_as_many_batches_as_its_quota_says_until_one_is_gone) {
+  const schedule::Tenant red{.name = "red", .quota = {.max_batches = 2}}, blue{.name = "blue"};
+  auto first = registry.reserve_worlds(red, 1), second = registry.reserve_worlds(red, 1);
+  ASSERT_TRUE(first.ok() && second.ok());
+  const absl::Status refused = registry.reserve_worlds(red, 1).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(schedule::details_of(refused).quota_subject, "max_batches");
+  EXPECT_EQ(refused.message(), "max_batches: the tenant has 2 batches, its quota; delete one first");
+  EXPECT_TRUE(registry.reserve_worlds(blue, 1).ok());
+  *second = {};
+  EXPECT_TRUE(registry.reserve_worlds(red, 1).ok());
+}
+
 // A call that arrives while a server ends must not hear that its batch never was.
 TEST_F(Registry, who_asks_for_a_batch_after_all_were_taken_hears_that_the_server_drains) {
   make_batcher();

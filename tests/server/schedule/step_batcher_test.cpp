@@ -96,12 +96,11 @@ TEST_F(StepBatcher, a_query_sees_the_steps_submitted_before_it_and_none_after) {
   std::int64_t seen = -1;
   auto job = std::make_unique<schedule::Job>();
   job->batch = a;
-  job->work = schedule::DeviceWork{.run =
-                                       [&](Engine&, schedule::BatchHandle* h) {
-                                         seen = h->engine->step_index(0);
-                                         looked.Notify();
-                                       },
-                                   .refuse = [&](const absl::Status&) { looked.Notify(); }};
+  job->work = schedule::DeviceWork{.passes = {schedule::whole([&](Engine&) {
+                                     seen = a->engine->step_index(0);
+                                     return absl::OkStatus();
+                                   })},
+                                   .finish = [&](const absl::Status&) { looked.Notify(); }};
   ASSERT_TRUE(batcher->submit(std::move(job)).ok());
   const auto after = step(a);
   gate->open();
@@ -293,12 +292,12 @@ TEST_F(StepBatcher, a_deleted_batch_is_not_found_by_the_jobs_behind) {
   gate->wait_until_held();
   auto job = std::make_unique<schedule::Job>();
   job->batch = a;
-  job->work = schedule::DeviceWork{.run =
-                                       [&](Engine&, schedule::BatchHandle* h) {
-                                         registry.remove_batch(*h);
-                                         h->engine.reset();
-                                       },
-                                   .refuse = [](const absl::Status&) {}};
+  job->work = schedule::DeviceWork{.passes = {schedule::whole([&](Engine&) {
+                                     registry.remove_batch(*a);
+                                     a->engine.reset();
+                                     return absl::OkStatus();
+                                   })},
+                                   .finish = [](const absl::Status&) {}};
   ASSERT_TRUE(batcher->submit(std::move(job)).ok());
   const auto after = step(a);
   gate->open();

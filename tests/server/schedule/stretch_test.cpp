@@ -72,12 +72,10 @@ TEST_F(Stretches, a_snapshot_has_the_outcome_of_the_whole_request) {
               }).ok());
   EXPECT_EQ(outcomes,
             (std::vector<std::string>{std::to_string(kConverged), std::to_string(kMaxIterations | kFallback)}));
-  EXPECT_TRUE(on_device(batch, [&](Engine&, schedule::BatchHandle* handle) {
-                StateUpdate state;
-                state.snapshots = {"the fake engine takes any"};
-                const std::int32_t world = 1;
-                return schedule::set_worlds(*handle, {&world, 1}, state);
-              }).ok());
+  StateUpdate state;
+  state.snapshots = {"the fake engine takes any"};
+  const auto passes = schedule::change_passes(batch, {.worlds = {1}, .state = state});
+  EXPECT_TRUE(on_device(batch, [&](Engine& e, schedule::BatchHandle*) { return schedule::do_all(e, passes); }).ok());
   EXPECT_EQ(batch->carried_outcome[1], std::uint32_t{kConverged}) << "the snapshot has the whole outcome";
   batcher.reset();
 }
