@@ -36,6 +36,7 @@ StepBatcher::~StepBatcher() { drain(absl::ZeroDuration()); }
 
 absl::Status StepBatcher::submit(std::unique_ptr<Job> job) {
   job->admitted_at = options_.clock();
+  if (job->call.times != nullptr) job->call.times->admitted = job->admitted_at;
   bool owner = false;
   const std::string client = job->call.client;
   const absl::Status status =
@@ -190,6 +191,7 @@ void StepBatcher::run_device_work(Job& job) {
     return;
   }
   if (job.batch != nullptr && work.effect != Effect::kReads) ++job.batch->changes;
+  if (job.call.times != nullptr) job.call.times->add({.begin = options_.clock()});
   work.run(*engine_, job.batch.get());
   if (job.batch != nullptr && work.renews_lease) registry_.touch(*job.batch, options_.clock());
   // Only making and deleting batches changes what the device holds.
@@ -303,6 +305,7 @@ std::vector<Job*> StepBatcher::choose(const std::vector<Job*>& ready) {
 }
 
 void StepBatcher::launch(const std::vector<Job*>& ready) {
+  launch_begin_ = options_.clock();
   const std::vector<Portion> portions = pacer_.portions(ready, has_company(ready));
   std::vector<Entry> entries(ready.size());
   for (std::size_t i = 0; i < ready.size(); ++i) {
@@ -331,9 +334,13 @@ void StepBatcher::launch(const std::vector<Job*>& ready) {
 void StepBatcher::step_entries(std::span<Entry> entries) {
   std::vector<StepRequest> requests;
   for (const Entry& entry : entries) requests.push_back(entry.stretch.request);
-  const absl::Time start = steady_now();
+  const absl::Time start = steady_now(), engine_begin = options_.clock();
   const Result<StepStatistics> result = engine_->step(requests);
   if (result.ok()) {
+    for (const Entry& entry : entries) {
+      JobTimes* times = entry.job->call.times.get();
+      if (times != nullptr) times->add({launch_begin_, engine_begin, options_.clock()});
+    }
     measure(entries, steady_now() - start, result.value());
   } else if (result.error().code == ErrorCode::kInternal) {
     take_fault(result.error());
@@ -372,6 +379,7 @@ void StepBatcher::advance(Entry& entry) {
   ++batch.changes;
   if (job.steps_done > 0) carry_into_records(batch, work, entry.stretch);
   const absl::Status status = complete_answer(entry);
+  if (job.call.times != nullptr) job.call.times->launches.back().end = options_.clock();
   job.worlds_done += entry.stretch.world_count;
   job.pass_steps = entry.stretch.step_count;
   if (job.worlds_done == job.answer.outcome.size()) {

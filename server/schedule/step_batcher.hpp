@@ -139,6 +139,7 @@ class StepBatcher {
   std::vector<std::unique_ptr<Job>> waiting_;  // in order of admission; null once ended
   std::size_t resting_ = 0;                    // of them
   LaunchPacer pacer_;
+  absl::Time launch_begin_;                          // of the launch under way
   bool launched_quick_ = false;                      // the latest launch was of quick steps alone
   absl::Status fault_;                               // of the device; OK as long as it works
   const BatchHandle* last_batch_ = nullptr;          // of the latest launch; never followed
