@@ -49,6 +49,11 @@ ABSL_FLAG(
     "How often all models and batches are saved in --state_dir while the server serves, for example 60s. 0: when it "
     "drains alone.");
 ABSL_FLAG(std::string, log_level, "info", "trace, debug, info, warning, error or off.");
+ABSL_FLAG(
+    std::string, trace_endpoint, "",
+    "host:port of a collector of OpenTelemetry (OTLP over gRPC, without TLS) that is told the spans of calls whose "
+    "clients sample them by the header traceparent. Empty: none.");
+ABSL_FLAG(std::string, log_format, "text", "text: a line of key=value an event. json: an object of JSON a line.");
 
 namespace axion::server {
 namespace {
@@ -91,6 +96,7 @@ absl::Status validate(const Config& config) {
   if (!config.advertise_address.empty()) {
     status.Update(check_address("advertise_address", config.advertise_address));
   }
+  if (!config.trace_endpoint.empty()) status.Update(check_address("trace_endpoint", config.trace_endpoint));
   status.Update(check_device(config.device));
   status.Update(check_range("threads", config.threads, 0, 1024));
   status.Update(check_range("max_batch_delay_us", absl::ToInt64Microseconds(config.max_batch_delay), 0, 1'000'000));
@@ -150,7 +156,9 @@ absl::StatusOr<Config> config_from_flags() {
   config.state_dir = absl::GetFlag(FLAGS_state_dir);
   config.checkpoint_interval = absl::GetFlag(FLAGS_checkpoint_interval);
   config.access = access_from_flags();
+  config.trace_endpoint = absl::GetFlag(FLAGS_trace_endpoint);
   config.log_level = absl::GetFlag(FLAGS_log_level);
+  config.log_format = absl::GetFlag(FLAGS_log_format);
   if (absl::Status status = validate(config); !status.ok()) return status;
   return config;
 }

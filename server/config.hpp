@@ -24,7 +24,8 @@ struct Config {
   std::int64_t memory_limit = 0;                              // bytes; 0: what the process may have
   std::string state_dir;                                      // empty: nothing is kept
   absl::Duration checkpoint_interval = absl::ZeroDuration();  // 0: at the end alone
-  std::string log_level = "info";
+  std::string trace_endpoint;                                 // host:port of a collector; empty: no traces
+  std::string log_level = "info", log_format = "text";
   schedule::Limits limits;
   AccessConfig access;
 };

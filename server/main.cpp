@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   const auto config = axion::server::config_from_flags();
   if (!config.ok()) return fail(std::string(config.status().message()));
   keep_memory(axion::server::memory_limit_of(*config));
-  if (const auto status = axion::server::observe::set_up_logging(config->log_level); !status.ok()) {
+  if (const auto status = axion::server::observe::set_up_logging(config->log_level, config->log_format); !status.ok()) {
     return fail(std::string(status.message()));
   }
   axion::server::rpc::take_library_logs();

@@ -161,9 +161,12 @@ absl::Status Server::check_access(const Config& config) {
   auto admission = rpc::Admission::create(*credentials_, config.access.disable_methods);
   if (!admission.ok()) return admission.status();
   admission_ = std::make_unique<rpc::Admission>(*std::move(admission));
+  if (!config.trace_endpoint.empty()) {
+    traces_ = std::make_unique<observe::TraceExporter>(config.trace_endpoint, AXION_VERSION, metrics_.trace_counters());
+  }
   service_ = std::make_unique<rpc::SimulationService>(
       rpc::ServiceParts{registry_, *batcher_, *compiler_, metrics_, config.limits, build_info(), *admission_, memory_,
-                        config.advertise_address, *disk_, store_.get(), checkpoints_.get()});
+                        config.advertise_address, *disk_, store_.get(), checkpoints_.get(), traces_.get()});
   wire_ = std::make_unique<rpc::WireService>(*service_);
   return absl::OkStatus();
 }
@@ -268,7 +271,7 @@ absl::Status Server::listen(const Config& config) {
                                                      ", leaves ", share, " connections; raise it (ulimit -n)"));
   }
   metrics_.watch_memory(memory_);
-  metrics_.on_worlds_limit(config.limits.max_worlds);
+  metrics_.on_limits(config.limits, wanted == 0 ? share : wanted);
   if (!config.metrics_listen.empty()) {
     const std::size_t scrapers = std::min<std::size_t>(kMaxScrapers, (limit - open - share) / 2);
     if (absl::Status status = listen_for_scrapers(config.metrics_listen, scrapers); !status.ok()) return status;

@@ -86,6 +86,7 @@ class Server {
   void report_health() ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_mutex_);
 
   observe::Metrics metrics_;
+  std::unique_ptr<observe::TraceExporter> traces_;    // counts in the metrics; none: no call is traced
   std::unique_ptr<access::Credentials> credentials_;  // reports to the metrics
   std::unique_ptr<rpc::Admission> admission_;
   std::int64_t memory_limit_;                       // bytes of all

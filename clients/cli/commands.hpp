@@ -42,6 +42,8 @@ absl::Status run_run(const Invocation& invocation);
 absl::Status run_state(const Invocation& invocation);
 absl::Status run_stats(const Invocation& invocation);
 absl::Status run_watch(const Invocation& invocation);
+absl::Status run_top(const Invocation& invocation);
+absl::Status run_drain(const Invocation& invocation);
 absl::Status run_snapshot(const Invocation& invocation);
 absl::Status run_token(const Invocation& invocation);
 absl::Status run_bench(const Invocation& invocation);

@@ -4,7 +4,8 @@
 
 using Words = std::vector<std::string>;
 
-ABSL_FLAG(std::string, server, "127.0.0.1:8470", "address of the server, host:port; without a port 8470");
+ABSL_FLAG(std::string, server, "127.0.0.1:8470",
+          "address of the server, host:port; without a port 8470 (AXION_SERVER)");
 ABSL_FLAG(bool, json, false, "print JSON for programs instead of text for people");
 ABSL_FLAG(absl::Duration, timeout, absl::InfiniteDuration(), "of each call, for example 500ms or 10s");
 
@@ -74,6 +75,8 @@ ABSL_FLAG(Words, fields, {}, "names of fields to print; empty prints all");
 ABSL_FLAG(bool, per_world, false, "also a row for the last step of each world");
 ABSL_FLAG(absl::Duration, interval, absl::Seconds(1), "time between looks");
 ABSL_FLAG(int32_t, count, 0, "looks before it ends; 0 goes on until interrupted");
+
+ABSL_FLAG(absl::Duration, wait, absl::InfiniteDuration(), "how long to wait until the server has ended");
 
 ABSL_FLAG(int32_t, calls, 200, "calls to measure");
 ABSL_FLAG(int32_t, in_flight, 4, "calls that a stream sends ahead of their answers");

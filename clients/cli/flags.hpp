@@ -67,6 +67,8 @@ ABSL_DECLARE_FLAG(std::vector<std::string>, only);
 ABSL_DECLARE_FLAG(bool, per_world);
 ABSL_DECLARE_FLAG(absl::Duration, interval);
 ABSL_DECLARE_FLAG(int32_t, count);
+// drain
+ABSL_DECLARE_FLAG(absl::Duration, wait);
 // bench
 ABSL_DECLARE_FLAG(int32_t, calls);
 ABSL_DECLARE_FLAG(int32_t, in_flight);

@@ -8,6 +8,7 @@
 #include "absl/flags/reflection.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/did_you_mean.hpp"
 #include "clients/cli/print.hpp"
 #include "clients/cli/viewing.hpp"
 
@@ -64,6 +65,14 @@ const Command* find_command(const std::string& name) {
   return found == commands().end() ? nullptr : &*found;
 }
 
+std::string near_commands(const std::string& name) {
+  std::vector<std::string> names{"help"};
+  for (const Command& command : commands()) {
+    names.emplace_back(command.name);
+  }
+  return did_you_mean(name, names);
+}
+
 std::vector<const char*> all_flags(const Command& command) {
   std::vector<const char*> names = command.flags;
   names.insert(names.end(), common_flags().begin(), common_flags().end());
@@ -109,7 +118,8 @@ int print_help(int argc, char** argv, bool json) {
   }
   const Command* command = find_command(argv[at]);
   if (command == nullptr) {
-    std::cerr << "axion help: there is no command '" << argv[at] << "'; `axion help` lists them\n";
+    std::cerr << "axion help: there is no command '" << argv[at] << "'" << near_commands(argv[at])
+              << "; `axion help` lists them\n";
     return 2;
   }
   if (json) {

@@ -11,6 +11,9 @@ namespace axion::cli {
 // Null where there is no such command.
 const Command* find_command(const std::string& name);
 
+// "; did you mean 'models'?" of a command that there is not, where one is near.
+std::string near_commands(const std::string& name);
+
 // Every flag of a command that is not the Python package's: those of its own, then those of every command.
 std::vector<const char*> all_flags(const Command& command);
 

@@ -1,6 +1,7 @@
 // axion: the command line client of the simulation server. Exit code 0: done; 1: the server refused or is not there, or
 // a file of this machine cannot be read or written; 2: the command line is wrong; 130: interrupted.
 #include <algorithm>
+#include <cstdlib>
 #include <initializer_list>
 #include <iostream>
 #include <string>
@@ -12,6 +13,7 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/commands.hpp"
+#include "clients/cli/did_you_mean.hpp"
 #include "clients/cli/flags.hpp"
 #include "clients/cli/help.hpp"
 #include "clients/cli/local_errors.hpp"
@@ -32,6 +34,15 @@ std::vector<std::string> viewing_words(int argc, char** argv) {
 
 bool is_of(const std::vector<const char*>& names, const std::string& name) {
   return std::any_of(names.begin(), names.end(), [&](const char* one) { return name == one; });
+}
+
+// Of every command.
+std::vector<std::string> flag_names() {
+  std::vector<std::string> names(common_flags().begin(), common_flags().end());
+  for (const Command& command : commands()) {
+    names.insert(names.end(), command.flags.begin(), command.flags.end());
+  }
+  return names;
 }
 
 // What was given and would have no effect. Flags of the libraries are their own affair.
@@ -69,7 +80,7 @@ absl::Status check_flags(int argc, char** argv, std::vector<std::string>& given)
       flag = nullptr;
     }
     if (flag == nullptr) {
-      return usage_error("there is no flag --" + name);
+      return usage_error(absl::StrCat("there is no flag --", name, did_you_mean(name, flag_names(), "--")));
     }
     given.push_back(name);
     if (equals == std::string_view::npos && flag->IsOfType<bool>()) {
@@ -120,13 +131,19 @@ int run(int argc, char** argv) {
   const std::vector<std::string> words(positional.begin() + 1, positional.end());
   const Command* command = words.empty() ? nullptr : find_command(words.front());
   if (command == nullptr) {
-    std::cerr << "axion: " << (words.empty() ? "no command" : "unknown command '" + words.front() + "'")
+    std::cerr << "axion: "
+              << (words.empty() ? "no command"
+                                : absl::StrCat("unknown command '", words.front(), "'", near_commands(words.front())))
               << "; `axion help` lists them\n";
     return 2;
   }
   if (const absl::Status uses = check_uses(*command, given); !uses.ok()) {
     std::cerr << "axion " << command->name << ": " << uses.message() << "; see `axion help " << command->name << "`\n";
     return 2;
+  }
+  const char* usual = std::getenv("AXION_SERVER");
+  if (usual != nullptr && *usual != 0 && std::find(given.begin(), given.end(), "server") == given.end()) {
+    absl::SetFlag(&FLAGS_server, usual);
   }
   client::ConnectOptions options;
   options.timeout = absl::GetFlag(FLAGS_timeout);

@@ -1,6 +1,11 @@
-// axion stats, watch: what the solver did and does.
+// axion stats, watch, top: what the solver did and does.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
@@ -70,35 +75,90 @@ struct Look {
   v1::BatchSolverStats stats;
 };
 
-// What happened between two looks at a batch, as one line.
-void print_change(const std::string& name, const Look& before, const Look& now, bool json) {
-  const std::int64_t steps = now.stats.world_steps() - before.stats.world_steps();
-  const double rate = static_cast<double>(steps) / std::max(absl::ToDoubleSeconds(now.time - before.time), 1e-9);
-  const std::int64_t converged = now.stats.converged() - before.stats.converged();
+// What happened between two looks at a batch; means are of its world-steps.
+struct Change {
+  std::int64_t steps = 0;
+  double rate = 0;  // world-steps a second
+  double converged_percent = 0, newton_iterations = 0, contacts = 0;
+  double max_penetration = 0;  // m
+};
+
+Change change_between(const Look& before, const Look& now) {
+  Change change;
+  change.steps = now.stats.world_steps() - before.stats.world_steps();
+  change.rate = static_cast<double>(change.steps) / std::max(absl::ToDoubleSeconds(now.time - before.time), 1e-9);
+  change.converged_percent = share(now.stats.converged() - before.stats.converged(), change.steps);
   const auto per_step = [&](const v1::BinnedCounts& after, const v1::BinnedCounts& first) {
-    return steps > 0 ? (after.sum() - first.sum()) / static_cast<double>(steps) : 0.0;
+    return change.steps > 0 ? (after.sum() - first.sum()) / static_cast<double>(change.steps) : 0.0;
   };
-  const double newton = per_step(now.stats.newton_iterations(), before.stats.newton_iterations());
-  const double contacts = per_step(now.stats.contacts(), before.stats.contacts());
+  change.newton_iterations = per_step(now.stats.newton_iterations(), before.stats.newton_iterations());
+  change.contacts = per_step(now.stats.contacts(), before.stats.contacts());
+  change.max_penetration = now.stats.max_penetration_meters();
+  return change;
+}
+
+nlohmann::json change_json(const std::string& name, const Look& now, const Change& change) {
+  return {{"time", absl::FormatTime(absl::RFC3339_full, now.time, absl::UTCTimeZone())},
+          {"batch", name},
+          {"world_steps", now.stats.world_steps()},
+          {"world_steps_per_second", change.rate},
+          {"converged_percent", change.converged_percent},
+          {"newton_iterations_mean", change.newton_iterations},
+          {"contacts_mean", change.contacts},
+          {"max_penetration_meters", change.max_penetration}};
+}
+
+// As one line.
+void print_change(const std::string& name, const Look& before, const Look& now, bool json) {
+  const Change change = change_between(before, now);
   if (json) {
-    print_json({{"time", absl::FormatTime(absl::RFC3339_full, now.time, absl::UTCTimeZone())},
-                {"batch", name},
-                {"world_steps", now.stats.world_steps()},
-                {"world_steps_per_second", rate},
-                {"converged_percent", share(converged, steps)},
-                {"newton_iterations_mean", newton},
-                {"contacts_mean", contacts},
-                {"max_penetration_meters", now.stats.max_penetration_meters()}});
+    print_json(change_json(name, now, change));
     return;
   }
   const std::string time = absl::FormatTime("%H:%M:%S", now.time, absl::LocalTimeZone());
-  if (steps == 0) {  // of no step there is no share that converged
+  if (change.steps == 0) {  // of no step there is no share that converged
     absl::PrintF("%s  %-24s %10.0f world-steps/s\n", time, name, 0.0);
     std::fflush(stdout);
     return;
   }
   absl::PrintF("%s  %-24s %10.0f world-steps/s  converged %7.3f %%  newton %5.2f  contacts %5.2f  penetration %.3g m\n",
-               time, name, rate, share(converged, steps), newton, contacts, now.stats.max_penetration_meters());
+               time, name, change.rate, change.converged_percent, change.newton_iterations, change.contacts,
+               change.max_penetration);
+  std::fflush(stdout);
+}
+
+struct Row {
+  v1::Batch batch;
+  Look now;
+  Change change;
+};
+
+// The server's own line, then a row for each batch, those that step first. On a terminal in the place of the table
+// before.
+void print_table(const std::string& server, const v1::ServerInfo& info, std::vector<Row>& rows) {
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.change.rate > b.change.rate; });
+  double rate = 0;
+  for (const Row& row : rows) {
+    rate += row.change.rate;
+  }
+  if (isatty(STDOUT_FILENO) != 0) {
+    absl::PrintF("\033[H\033[2J");
+  }
+  absl::PrintF("axiond %s at %s  %s  worlds %d of %d  batches %d  models %d of %d  %.0f world-steps/s\n",
+               info.version(), server, absl::FormatTime("%H:%M:%S", absl::Now(), absl::LocalTimeZone()),
+               info.world_count(), info.limits().max_worlds(), info.batch_count(), info.model_count(),
+               info.limits().max_models(), rate);
+  absl::PrintF("%-26s %8s %14s %11s %8s %9s %12s  %s\n", "batch", "worlds", "world-steps/s", "converged %", "newton",
+               "contacts", "penetration", "model");
+  for (const Row& row : rows) {
+    absl::PrintF("%-26s %8d ", row.batch.name(), row.batch.world_count());
+    if (row.change.steps == 0) {
+      absl::PrintF("%14s %11s %8s %9s %12s  %s\n", "-", "-", "-", "-", "-", row.batch.model());
+    } else {
+      absl::PrintF("%14.0f %11.3f %8.2f %9.2f %10.3g m  %s\n", row.change.rate, row.change.converged_percent,
+                   row.change.newton_iterations, row.change.contacts, row.change.max_penetration, row.batch.model());
+    }
+  }
   std::fflush(stdout);
 }
 
@@ -184,6 +244,58 @@ absl::Status run_watch(const Invocation& invocation) {
       }
       looks[name] = now;
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status run_top(const Invocation& invocation) {
+  if (!invocation.words.empty()) {
+    return usage_error("top takes no words: it shows all batches");
+  }
+  std::map<std::string, Look> looks;
+  const int count = absl::GetFlag(FLAGS_count);
+  // As for watch, `count` tables take one look more.
+  for (int round = 0; count == 0 || round <= count; ++round) {
+    if (round > 0) {
+      absl::SleepFor(absl::GetFlag(FLAGS_interval));
+    }
+    const auto info = invocation.client.server_info();
+    const auto batches = info.ok() ? invocation.client.list_batches() : info.status();
+    if (!batches.ok()) {
+      return batches.status();
+    }
+    std::vector<Row> rows;
+    std::map<std::string, Look> seen;
+    for (const v1::Batch& listed : *batches) {
+      const auto batch = invocation.client.get_batch(listed.name());
+      const auto stats = batch.ok() ? batch->solver_stats() : batch.status();
+      if (absl::IsNotFound(stats.status())) {
+        continue;  // deleted since it was listed
+      }
+      if (!stats.ok()) {
+        return stats.status();
+      }
+      const Look now{absl::Now(), stats->batch()};
+      const auto before = looks.find(listed.name());
+      rows.push_back({listed, now, before == looks.end() ? Change{} : change_between(before->second, now)});
+      seen.emplace(listed.name(), now);
+    }
+    looks = std::move(seen);
+    if (round == 0) {
+      continue;
+    }
+    if (!invocation.json) {
+      print_table(absl::GetFlag(FLAGS_server), *info, rows);
+      continue;
+    }
+    nlohmann::json table = {{"server", message_json(*info)}, {"batches", nlohmann::json::array()}};
+    for (const Row& row : rows) {
+      nlohmann::json entry = change_json(row.batch.name(), row.now, row.change);
+      entry["worlds"] = row.batch.world_count();
+      entry["model"] = row.batch.model();
+      table["batches"].push_back(entry);
+    }
+    print_json(table);
   }
   return absl::OkStatus();
 }

@@ -1,8 +1,10 @@
 #include "engine/backend/snapshot.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -107,14 +109,13 @@ bool finite(const model::ContactWarmStart<Real>& c) {
   return finite(c.normal) && finite(c.approach) && finite(c.friction);
 }
 
-// Whether a value that is not finite is one that a step has left: a rotation then has none.
-template <typename T>
-bool overflown(const T&) {
-  return true;
-}
+// Whether turning by `omega` for `dt` overflows, with a wide margin: the square of the angle is what does.
 template <typename Real>
-bool overflown(const math::Quat<Real>& q) {
-  return !(finite(q.w) && finite(q.vec()));
+bool turns_too_far(const math::Vec3<Real>& omega, double dt) {
+  constexpr double kMargin = 1e3;
+  const double most = std::sqrt(double(std::numeric_limits<Real>::max()));
+  const double fastest = std::max({std::abs(double(omega.x)), std::abs(double(omega.y)), std::abs(double(omega.z))});
+  return !finite(omega) || fastest * dt * kMargin >= most;
 }
 
 // From which of its elements on `array`, of a view's arrays, is computed of a step's result after that was found finite
@@ -200,13 +201,23 @@ class Inspection {
       }
       const std::size_t overflowing = first_overflowing(m_, w_, array);
       for (std::size_t i = 0; i < used; ++i) {
-        check(finite(values[i]) || (i >= overflowing && overflown(values[i])),
+        check(finite(values[i]) || (i >= overflowing && is_left_by_a_step(values[i], i)),
               "a number that is not finite or a rotation that is none");
         if constexpr (std::is_same_v<Element, model::ContactWarmStart<Real>>) check_pair(values[i].pair);
       }
     } else {
       inspect_other(array, used);
     }
+  }
+
+  // Whether a value that is not finite is one that a step has left. Of a rotation that is the real part alone, of a
+  // body that turns too fast: a step whose vector part is not finite is not taken (step/step_world.hpp).
+  template <typename Element>
+  bool is_left_by_a_step(const Element& value, std::size_t i) const {
+    if constexpr (std::is_same_v<Element, math::Quat<Real>>) {
+      return !finite(value.w) && finite(value.vec()) && turns_too_far(w_.omega[i], header_.dt);
+    }
+    return true;
   }
 
   // Integers need a rule each. Without one no snapshot is taken, so that a new array is not forgotten here.

@@ -4,6 +4,7 @@
 #include <new>
 #include <string>
 
+#include "engine/import/mass_limits.hpp"
 #include "engine/model/merge_welds.hpp"
 #include "engine/model/spec_math.hpp"
 
@@ -30,7 +31,9 @@ void check_spec(const model::SceneSpec& spec, const ElementOf& element_of) {
   std::from_chars(error.field.data() + open + 1, error.field.data() + error.field.size(), index);
   const XmlElement* element = element_of(std::string_view(error.field).substr(0, open), index);
   if (element == nullptr) throw ImportFailure{error};
-  throw ImportFailure{{error.code, element->tag, describe(*element) + ": " + error.message}};
+  const bool is_of_mass = error.field.ends_with(".mass") || error.field.ends_with(".I_Bcm");
+  throw ImportFailure{{error.code, element->tag,
+                       describe(*element) + ": " + error.message + (is_of_mass ? odd_numbers(*element) : "")}};
 }
 
 Result<ImportedScene> without_failures(const std::function<Result<ImportedScene>()>& read) {

@@ -1,8 +1,13 @@
 #include "engine/import/mass_limits.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
 #include <string>
+#include <string_view>
 
+#include "engine/base/utf8.hpp"
 #include "engine/model/principal_axes.hpp"
 #include "engine/model/validate_inertia.hpp"
 #include "engine/model/validate_scene.hpp"
@@ -11,15 +16,52 @@ namespace axion::import {
 namespace {
 
 constexpr double kLeastShare = 1e-3;  // of the greatest moment, where the least was negative
+// What makes mass and inertia, in MJCF and URDF, and magnitudes beyond which it is named in a refusal of them.
+constexpr std::string_view kMassAttributes[] = {"mass",   "size",   "density", "diaginertia", "fullinertia",
+                                                "fromto", "radius", "length",  "value",       "scale",
+                                                "ixx",    "iyy",    "izz"};
+constexpr double kUnusuallySmall = 1e-6, kUnusuallyLarge = 1e6;
+constexpr int kMaxNamed = 3;
+constexpr std::size_t kMaxShown = 64;
+
+bool is_unusual(const std::string& numbers) {
+  std::istringstream words(numbers);
+  for (std::string word; words >> word;) {
+    const double size = std::abs(std::strtod(word.c_str(), nullptr));
+    if (size != 0 && !(size >= kUnusuallySmall && size <= kUnusuallyLarge)) return true;
+  }
+  return false;
+}
+
+void name_odd_numbers(const XmlElement& element, int& count, std::string& text) {
+  for (const XmlAttribute& attribute : element.attributes) {
+    const bool known = std::ranges::find(kMassAttributes, attribute.name) != std::end(kMassAttributes);
+    if (!known || !is_unusual(attribute.value) || count++ >= kMaxNamed) continue;
+    text += "; " + describe(element) + " has " + attribute.name + "=\"" +
+            std::string(utf8_prefix(attribute.value, kMaxShown)) + "\"";
+  }
+  for (const XmlElement& child : element.children) {
+    if (child.tag != "body" && child.tag != "joint") name_odd_numbers(child, count, text);
+  }
+}
 
 }  // namespace
+
+std::string odd_numbers(const XmlElement& element) {
+  int count = 0;
+  std::string text;
+  name_odd_numbers(element, count, text);
+  return text;
+}
 
 void correct_mass(const XmlElement& source, std::string_view attribute, const MjcfSettings& settings,
                   model::MassProperties& mass) {
   mass.mass = std::max(mass.mass, settings.bound_mass);
   const double total = mass.mass + mass.I_cm(0, 0) + mass.I_cm(1, 1) + mass.I_cm(2, 2);
   if (!(total < model::kMaxMagnitude)) {
-    refuse(source, "", "has a mass or inertia above " + std::to_string(static_cast<long>(model::kMaxMagnitude)));
+    const bool is_small = mass.mass < model::kMinMass;  // its inertia was divided by it
+    refuse(source, "",
+           (is_small ? "has a mass below 1e-12" : "has a mass or inertia above 1000000000") + odd_numbers(source));
   }
   math::Mat3<double> V;
   math::Vec3<double> d;

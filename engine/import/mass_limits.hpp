@@ -3,6 +3,7 @@
 // Used inside engine/import only. Throws ImportFailure.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "engine/import/mjcf_attributes.hpp"
@@ -11,6 +12,11 @@
 #include "engine/model/spec_math.hpp"
 
 namespace axion::import {
+
+// Which numbers of an element, and of those within it that are no bodies of their own, may be why a mass or an inertia
+// is out of range: "; <geom name="ball"> (line 3) has size="1e-30"", and so on for a few; empty where none is of an
+// unusual magnitude.
+std::string odd_numbers(const XmlElement& element);
 
 // boundmass, boundinertia, balanceinertia. `source` and `attribute` are where the moments are given, for messages.
 void correct_mass(const XmlElement& source, std::string_view attribute, const MjcfSettings& settings,

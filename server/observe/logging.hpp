@@ -10,8 +10,9 @@
 
 namespace axion::server::observe {
 
-// "trace", "debug", "info", "warning", "error" or "off"; else INVALID_ARGUMENT.
-absl::Status set_up_logging(const std::string& level);
+// `level`: "trace", "debug", "info", "warning", "error" or "off"; `format`: "text", as above, or "json", an object a
+// line (log_json.hpp), as first asked for. Else INVALID_ARGUMENT.
+absl::Status set_up_logging(const std::string& level, const std::string& format);
 
 // Writes what waits if that is done within `limit`; at the end of the program.
 void flush_logs(absl::Duration limit);

@@ -8,6 +8,7 @@
 #include "spdlog/spdlog.h"
 
 #include "server/observe/logging.hpp"
+#include "server/observe/process_metrics.hpp"
 #include "server/schedule/failure.hpp"
 
 namespace axion::server::observe {
@@ -80,6 +81,10 @@ Metrics::Metrics(const BuildInfo& build, const std::string& device)
   device_healthy_->Set(1);
   batches_ = &gauge(r, "axion_batches", "Batches resident on the device.", {{"device", device}});
   models_ = &gauge(r, "axion_models", "Compiled models.");
+  models_limit_ = &gauge(r, "axion_models_limit", "Most models that the server takes (--max_models).");
+  queue_limit_ = &gauge(r, "axion_queue_depth_limit", "Most requests that the server admits (--max_queue).");
+  connections_limit_ = &gauge(r, "axion_connections_limit", "Most connections that the server takes.");
+  watches_limit_ = &gauge(r, "axion_watches_limit", "Most streams of Watch of a tenant (--max_watches).");
   auto& memory = prometheus::BuildGauge()
                      .Name("axion_device_memory_bytes")
                      .Help("Device memory: used by batches, and the capacity for them.")
@@ -120,14 +125,29 @@ Metrics::Metrics(const BuildInfo& build, const std::string& device)
                        .Name("axion_rpc_duration_seconds")
                        .Help("Time of a call in the server; of a StepStream, of each of its answers.")
                        .Register(r);
+  tenant_calls_ = &prometheus::BuildCounter()
+                       .Name("axion_tenant_calls_total")
+                       .Help("Calls that ended, by tenant and whether they were answered or refused.")
+                       .Register(r);
+  tenant_steps_ = &prometheus::BuildCounter()
+                       .Name("axion_tenant_world_steps_total")
+                       .Help("Steps of single worlds that a tenant was answered, repeated answers included.")
+                       .Register(r);
+  auto& spans = prometheus::BuildCounter()
+                    .Name("axion_trace_spans_total")
+                    .Help("Spans of calls that were traced: taken by the collector, or dropped.")
+                    .Register(r);
+  trace_spans_ = {.exported = &spans.Add({{"result", "exported"}}), .dropped = &spans.Add({{"result", "dropped"}})};
   make_checkpoint_metrics();
   make_solver_metrics();
 }
 
 void Metrics::make_checkpoint_metrics() {
   prometheus::Registry& r = *registry_;
-  checkpoint_time_ = &gauge(r, "axion_checkpoint_time_seconds",
+  checkpoint_time_ = &gauge(r, "axion_checkpoint_timestamp_seconds",
                             "When all models and batches were last saved, in seconds since 1970; 0: never.");
+  old_checkpoint_time_ =
+      &gauge(r, "axion_checkpoint_time_seconds", "The old name of axion_checkpoint_timestamp_seconds.");
   checkpoint_duration_ = &gauge(r, "axion_checkpoint_duration_seconds", "How long the latest checkpoint took.");
   checkpoint_failures_ = &counter(r, "axion_checkpoint_failures_total", "Checkpoints that could not be saved whole.");
   restored_ = &gauge(r, "axion_restored_batches", "Batches that came back from checkpoints when the server started.");
@@ -139,6 +159,7 @@ void Metrics::on_checkpoint(bool saved, absl::Time now, absl::Duration duration)
   checkpoint_duration_->Set(absl::ToDoubleSeconds(duration));
   if (saved) {
     checkpoint_time_->Set(absl::ToDoubleSeconds(now - absl::UnixEpoch()));
+    old_checkpoint_time_->Set(checkpoint_time_->Value());
   } else {
     checkpoint_failures_->Increment();
   }
@@ -199,12 +220,22 @@ std::string Metrics::page() const {
   const double missing = static_cast<double>(dropped_log_lines()) - log_lines_dropped_->Value();
   if (budget_ != nullptr) budget_used_->Set(static_cast<double>(budget_->used()));
   if (missing > 0) log_lines_dropped_->Increment(missing);
-  return prometheus::TextSerializer().Serialize(registry_->Collect());
+  std::vector<prometheus::MetricFamily> families = registry_->Collect();
+  for (prometheus::MetricFamily& family : process_metrics()) families.push_back(std::move(family));
+  return prometheus::TextSerializer().Serialize(families);
 }
 
 void Metrics::watch_memory(std::shared_ptr<const schedule::MemoryBudget> memory) {
   budget_ = std::move(memory);
   budget_limit_->Set(static_cast<double>(budget_->limit()));
+}
+
+void Metrics::on_limits(const schedule::Limits& limits, std::size_t connections) {
+  worlds_limit_->Set(static_cast<double>(limits.max_worlds));
+  models_limit_->Set(static_cast<double>(limits.max_models));
+  queue_limit_->Set(static_cast<double>(limits.max_queue));
+  watches_limit_->Set(static_cast<double>(limits.max_watches));
+  connections_limit_->Set(static_cast<double>(connections));
 }
 
 void Metrics::on_connections(std::size_t open, std::size_t turned_away) {
@@ -260,7 +291,7 @@ void Metrics::on_device_memory(std::int64_t used_bytes, std::int64_t capacity_by
 void Metrics::on_event(const std::string& line) { spdlog::info("{}", line); }
 
 void Metrics::on_rpc(absl::string_view method, absl::string_view code, absl::string_view reason,
-                     absl::Duration duration) {
+                     absl::Duration duration, absl::string_view tenant) {
   const std::pair<std::string, std::string> key{std::string(method), std::string(code)};
   absl::MutexLock lock(&mutex_);
   prometheus::Histogram*& histogram = rpcs_[key];
@@ -268,9 +299,28 @@ void Metrics::on_rpc(absl::string_view method, absl::string_view code, absl::str
     histogram = &rpc_duration_->Add({{"method", key.first}, {"code", key.second}}, duration_bounds());
   }
   histogram->Observe(absl::ToDoubleSeconds(duration));
+  const TenantCounters& of_tenant = counters_of(tenant);
+  (reason.empty() ? of_tenant.answered : of_tenant.refused)->Increment();
   if (reason.empty()) return;
   const auto it = rejections_.find(absl::AsciiStrToLower(reason));
   if (it != rejections_.end()) it->second->Increment();
+}
+
+void Metrics::on_tenant_steps(absl::string_view tenant, std::int64_t world_steps) {
+  absl::MutexLock lock(&mutex_);
+  counters_of(tenant).world_steps->Increment(static_cast<double>(world_steps));
+}
+
+Metrics::TenantCounters& Metrics::counters_of(absl::string_view tenant) {
+  if (tenant.empty()) tenant = "-";
+  if (const auto known = tenants_.find(tenant); known != tenants_.end()) return known->second;
+  // No name of a tenant ends so.
+  if (tenants_.size() >= kMaxTenants && tenant != "(other)") return counters_of("(other)");
+  const std::string name(tenant);
+  const TenantCounters made{.answered = &tenant_calls_->Add({{"tenant", name}, {"outcome", "answered"}}),
+                            .refused = &tenant_calls_->Add({{"tenant", name}, {"outcome", "refused"}}),
+                            .world_steps = &tenant_steps_->Add({{"tenant", name}})};
+  return tenants_.emplace(name, made).first->second;
 }
 
 void Metrics::on_credentials_reload(absl::string_view what, bool loaded) {
@@ -278,12 +328,12 @@ void Metrics::on_credentials_reload(absl::string_view what, bool loaded) {
 }
 
 void Metrics::on_certificate_expiry(absl::Time expires) {
-  prometheus::BuildGauge()
-      .Name("axion_certificate_expiry_seconds")
-      .Help("When the server's certificate, or the authority of its clients, expires, in seconds since 1970.")
-      .Register(*registry_)
-      .Add({})
-      .Set(absl::ToDoubleSeconds(expires - absl::UnixEpoch()));
+  const double seconds = absl::ToDoubleSeconds(expires - absl::UnixEpoch());
+  gauge(*registry_, "axion_certificate_expiry_timestamp_seconds",
+        "When the server's certificate, or the authority of its clients, expires, in seconds since 1970.")
+      .Set(seconds);
+  gauge(*registry_, "axion_certificate_expiry_seconds", "The old name of axion_certificate_expiry_timestamp_seconds.")
+      .Set(seconds);
 }
 
 }  // namespace axion::server::observe

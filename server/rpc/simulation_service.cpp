@@ -73,9 +73,8 @@ void SimulationService::with_batch(UnaryCall* call, const std::string& name, sch
 }
 
 void SimulationService::Step(UnaryCall* call, const v1::StepRequest* request, v1::StepResponse* response) {
-  const absl::Status status =
-      submit_step(*request, *response, call->tenant(), call->call(), parts_.limits, call->memory(), parts_.registry,
-                  parts_.batcher, [call](const absl::Status& outcome) { call->finish(outcome); });
+  const absl::Status status = submit_step(*request, *response, call->tenant(), call->call(), call->memory(), parts_,
+                                          [call](const absl::Status& outcome) { call->finish(outcome); });
   if (!status.ok()) call->finish(status);
 }
 

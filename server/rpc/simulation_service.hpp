@@ -51,10 +51,11 @@ struct ServiceParts {
   observe::BuildInfo build;
   const Admission& admission;
   std::shared_ptr<schedule::MemoryBudget> memory;
-  std::string advertise_address;       // told with each batch; may be empty
-  schedule::Worker& disk;              // what waits for the disk
-  store::Store* store = nullptr;       // none: nothing is kept
-  Checkpoints* checkpoints = nullptr;  // with a store
+  std::string advertise_address;             // told with each batch; may be empty
+  schedule::Worker& disk;                    // what waits for the disk
+  store::Store* store = nullptr;             // none: nothing is kept
+  Checkpoints* checkpoints = nullptr;        // with a store
+  observe::TraceExporter* traces = nullptr;  // none: no call is traced
 };
 
 // What a stream reads and writes: messages as bytes, so that one that cannot be parsed is told from the end of the
@@ -67,6 +68,7 @@ class SimulationService final {
  public:
   explicit SimulationService(const ServiceParts& parts);
   observe::Metrics& metrics() { return parts_.metrics; }
+  observe::TraceExporter* traces() { return parts_.traces; }
   const Admission& admission() const { return parts_.admission; }
   schedule::MemoryHold memory() const { return schedule::MemoryHold(parts_.memory); }
   schedule::MemoryHold memory(const schedule::Tenant& tenant) const { return {parts_.memory, tenant}; }

@@ -1,10 +1,11 @@
 // Snapshots: save, restore, list, delete.
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
@@ -16,6 +17,7 @@
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/schedule/failure.hpp"
+#include "server/schedule/resource_ids.hpp"
 #include "server/schedule/step_rules.hpp"
 #include "server/schedule/world_work.hpp"
 #include "server/store/store.hpp"
@@ -27,6 +29,7 @@ using schedule::invalid_field;
 
 constexpr std::size_t kMaxDisplayName = 128;
 constexpr int kDefaultPageSize = 50, kMaxPageSize = 1000;
+constexpr std::uint64_t kMostSnapshots = std::uint64_t{1} << 40;  // more than a store ever counts
 
 // A refusal of the store, as clients are told.
 absl::Status from_store(absl::string_view field, const absl::Status& status) {
@@ -291,12 +294,15 @@ absl::Status SimulationService::list_snapshots(const schedule::Tenant& tenant, c
   }
   const auto size = static_cast<std::size_t>(request.page_size() == 0 ? kDefaultPageSize
                                                                       : std::min(request.page_size(), kMaxPageSize));
-  std::int64_t after = 0;
-  if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after)) {
+  // A number that counts all tenants' snapshots, which a token must not tell.
+  const schedule::ResourceIds tokens("pages", parts_.store->key());
+  const std::optional<std::uint64_t> after =
+      request.page_token().empty() ? 0 : tokens.sequence_of(request.page_token());
+  if (!after || *after > kMostSnapshots) {
     return invalid_field("page_token",
                          absl::StrCat("\"", schedule::shown(request.page_token()), "\" was not given by this list"));
   }
-  auto items = parts_.store->list(store::Kind::kSnapshot, &tenant.name, after, size + 1);
+  auto items = parts_.store->list(store::Kind::kSnapshot, &tenant.name, static_cast<std::int64_t>(*after), size + 1);
   if (!items.ok()) return from_store("", items.status());
   const bool more = items->size() > size;
   if (more) items->pop_back();
@@ -304,7 +310,9 @@ absl::Status SimulationService::list_snapshots(const schedule::Tenant& tenant, c
     // One that is damaged is listed by its name.
     if (v1::Snapshot& out = *response.add_snapshots(); !out.ParseFromString(item.summary)) out.set_name(item.name);
   }
-  if (more) response.set_next_page_token(absl::StrCat(items->back().sequence));
+  if (more) {
+    response.set_next_page_token(tokens.name_of(static_cast<std::uint64_t>(items->back().sequence)));
+  }
   return check_answer_bytes(static_cast<double>(response.ByteSizeLong()), parts_.limits);
 }
 

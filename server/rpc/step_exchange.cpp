@@ -55,18 +55,23 @@ std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& b
 }
 
 absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Tenant& tenant,
-                         const schedule::Call& call, const schedule::Limits& limits, schedule::MemoryHold& memory,
-                         schedule::Registry& registry, schedule::StepBatcher& batcher,
+                         const schedule::Call& call, schedule::MemoryHold& memory, const ServiceParts& parts,
                          std::function<void(const absl::Status&)> done) {
-  auto batch = registry.use_batch(tenant, "batch", request.batch(), batcher.now());
+  auto batch = parts.registry.use_batch(tenant, "batch", request.batch(), parts.batcher.now());
   if (!batch.ok()) return batch.status();
   absl::StatusOr<schedule::StepWork> work = schedule::out_of_memory();
   const absl::Status made = schedule::guarded([&] {
-    work = to_step(request, (*batch)->info, limits, memory, response);
+    work = to_step(request, (*batch)->info, parts.limits, memory, response);
     return work.status();
   });
   if (!made.ok()) return made;
-  auto responder = std::make_unique<StepResponder>(response, request.request_id(), memory.another(), std::move(done));
+  auto counted = [&metrics = parts.metrics, tenant = tenant.name, steps = work->step_count, &response,
+                  done = std::move(done)](const absl::Status& status) {
+    if (status.ok()) metrics.on_tenant_steps(tenant, steps * response.step_index_size());
+    done(status);
+  };
+  auto responder =
+      std::make_unique<StepResponder>(response, request.request_id(), memory.another(), std::move(counted));
   if (request.has_action()) {
     work->sink = std::make_shared<TaskResponder>(response, std::move(responder));
   } else {
@@ -77,7 +82,7 @@ absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& respo
   schedule::name_caller(tenant, job->call);
   job->batch = *std::move(batch);
   job->work = *std::move(work);
-  return batcher.submit(std::move(job));
+  return parts.batcher.submit(std::move(job));
 }
 
 }  // namespace axion::server::rpc

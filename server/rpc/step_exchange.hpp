@@ -8,10 +8,8 @@
 #include "absl/status/status.h"
 #include "axion/v1/simulation.pb.h"
 
+#include "server/rpc/simulation_service.hpp"
 #include "server/schedule/job.hpp"
-#include "server/schedule/limits.hpp"
-#include "server/schedule/registry.hpp"
-#include "server/schedule/step_batcher.hpp"
 
 namespace axion::server::rpc {
 
@@ -38,11 +36,11 @@ class StepResponder final : public schedule::StepSink {
 std::string response_bytes(const schedule::StepMemory& memory);
 std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& bytes, schedule::MemoryHold memory);
 
-// Checks and submits. `request` and `response` outlive the call of `done`, which happens if this returns OK: once,
-// within this call (schedule::Call::lends_thread) or on the device's thread. If this refuses, `done` is not called.
+// Checks and submits. `request`, `response` and `parts` outlive the call of `done`, which happens if this returns OK:
+// once, within this call (schedule::Call::lends_thread) or on the device's thread. If this refuses, `done` is not
+// called.
 absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Tenant& tenant,
-                         const schedule::Call& call, const schedule::Limits& limits, schedule::MemoryHold& memory,
-                         schedule::Registry& registry, schedule::StepBatcher& batcher,
+                         const schedule::Call& call, schedule::MemoryHold& memory, const ServiceParts& parts,
                          std::function<void(const absl::Status&)> done);
 
 }  // namespace axion::server::rpc

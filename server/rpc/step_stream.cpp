@@ -75,7 +75,8 @@ void StepStreamReactor::OnReadDone(bool ok) {
       return false;
     }
     exchange->start = absl::Now();
-    call = call_of(context_, exchange->cancel);
+    exchange->trace = CallTrace::of(context_, service_.parts_.traces);
+    call = call_of(context_, exchange->cancel, exchange->trace.get());
     call.lends_thread = lends_thread();
     exchanges_.push_back(exchange);
     submitting_ = exchange;
@@ -94,8 +95,7 @@ void StepStreamReactor::OnReadDone(bool ok) {
   if (status.ok()) status = parse_message(exchange->bytes, exchange->request, exchange->memory);
   if (status.ok()) {
     attach(exchange->request.batch());
-    status = submit_step(exchange->request, exchange->response, *caller_->tenant, call, parts.limits, exchange->memory,
-                         parts.registry, parts.batcher,
+    status = submit_step(exchange->request, exchange->response, *caller_->tenant, call, exchange->memory, parts,
                          [this, exchange](const absl::Status& outcome) { complete(exchange, outcome); });
   }
   if (!status.ok()) complete(exchange, status);
@@ -161,6 +161,9 @@ void StepStreamReactor::OnDone() {
 void StepStreamReactor::complete(const std::shared_ptr<Exchange>& exchange, const absl::Status& status) {
   const absl::Duration duration = absl::Now() - exchange->start;
   observe::Metrics& metrics = service_.parts_.metrics;  // outlives this object, which may end with the mutex released
+  const std::string tenant = tenant_.value_or("");
+  const std::unique_ptr<CallTrace> trace = std::move(exchange->trace);
+  if (trace != nullptr) trace->finish("StepStream", names_of(context_, tenant, &exchange->request), status);
   End outcome;
   {
     absl::MutexLock lock(&mutex_);
@@ -171,13 +174,17 @@ void StepStreamReactor::complete(const std::shared_ptr<Exchange>& exchange, cons
   }
   if (outcome) finish(*outcome);
   // Once the answer is on its way: measuring takes as long as a step of a small world.
-  if (status.ok()) report_call(metrics, "StepStream", status, duration);
+  if (status.ok()) {
+    report_call(metrics, "StepStream", {.peer = {}, .tenant = tenant, .resource = {}, .request_id = {}}, status,
+                duration);
+  }
 }
 
 void StepStreamReactor::take_result(Exchange& exchange, const absl::Status& status) {
   exchange.ready = true;
   exchange.status = status;
   if (status.ok()) return;
+  if (!refused_) names_ = names_of(context_, tenant_.value_or(""), &exchange.request);
   refused_ = true;
   // At once, not when it comes to the front: what follows for the same batch must not run.
   bool after = false;
@@ -193,7 +200,13 @@ void StepStreamReactor::end(const absl::Status& status) {
 }
 
 void StepStreamReactor::finish(const absl::Status& status) {
-  if (!status.ok()) report_call(service_.parts_.metrics, "StepStream", status, absl::ZeroDuration());
+  if (!status.ok()) {
+    const CallNames names = [&] {
+      absl::MutexLock lock(&mutex_);
+      return names_.value_or(names_of(context_, tenant_.value_or(""), nullptr));
+    }();
+    report_call(service_.parts_.metrics, "StepStream", names, status, absl::ZeroDuration());
+  }
   Finish(to_grpc(status));
 }
 

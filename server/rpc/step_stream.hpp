@@ -51,6 +51,7 @@ class StepStreamReactor final : public WireStream {
     v1::StepRequest request;
     v1::StepResponse response;
     absl::Time start;
+    std::unique_ptr<CallTrace> trace;  // where its client has the stream traced
     std::shared_ptr<schedule::CancelFlag> cancel = std::make_shared<schedule::CancelFlag>();
     schedule::RequestSlot slot;
     schedule::MemoryHold memory;  // of request and answer
@@ -96,7 +97,8 @@ class StepStreamReactor final : public WireStream {
   // Above 0 a step may run on the thread that read it. Counts steps, from far below 0 where one was sent ahead.
   int phase_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool refused_ ABSL_GUARDED_BY(mutex_) = false;  // a request was refused: take no more
+  bool refused_ ABSL_GUARDED_BY(mutex_) = false;            // a request was refused: take no more
+  std::optional<CallNames> names_ ABSL_GUARDED_BY(mutex_);  // of the request that was refused first
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ending_ ABSL_GUARDED_BY(mutex_);  // ends with this once nothing is in hand

@@ -15,30 +15,32 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "google/protobuf/message.h"
 
 #include "server/observe/metrics.hpp"
 #include "server/rpc/admission.hpp"
+#include "server/rpc/call_report.hpp"
+#include "server/rpc/call_trace.hpp"
 #include "server/schedule/job.hpp"
 #include "server/schedule/memory_budget.hpp"
 
 namespace axion::server::rpc {
 
-// Deadline of a call, which lends its thread; its cancel flag is the caller's to set.
-schedule::Call call_of(const grpc::CallbackServerContext& context, std::shared_ptr<const schedule::CancelFlag> cancel);
-
-// Log and metrics of an ended call.
-void report_call(observe::Metrics& metrics, const char* method, const absl::Status& status, absl::Duration duration);
+// Deadline of a call, which lends its thread; its cancel flag is the caller's to set. `trace`: none where nobody asks.
+schedule::Call call_of(const grpc::CallbackServerContext& context, std::shared_ptr<const schedule::CancelFlag> cancel,
+                       const CallTrace* trace = nullptr);
 
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
-  // `method` is a literal.
+  // `method` is a literal; `traces` may be none.
   UnaryCall(const char* method, grpc::CallbackServerContext& context, observe::Metrics& metrics,
-            schedule::MemoryHold memory)
+            observe::TraceExporter* traces, schedule::MemoryHold memory)
       : method_(method),
         context_(context),
         metrics_(metrics),
         memory_(std::move(memory)),
-        call_(call_of(context, cancel_)) {}
+        trace_(CallTrace::of(context, traces)),
+        call_(call_of(context, cancel_, trace_.get())) {}
 
   // Once, before anything that asks for the tenant.
   absl::Status admit(const Admission& admission);
@@ -51,6 +53,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   void when_lost(std::function<void()> undo) { when_lost_ = std::move(undo); }
 
  private:
+  virtual const google::protobuf::Message& request_message() const = 0;
   // Puts the answer on the wire.
   virtual absl::Status write_answer() = 0;
   void OnCancel() override { cancel_->set(); }
@@ -65,6 +68,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   schedule::MemoryHold memory_;
   const absl::Time start_ = absl::Now();
   const std::shared_ptr<schedule::CancelFlag> cancel_ = std::make_shared<schedule::CancelFlag>();
+  const std::unique_ptr<CallTrace> trace_;  // where its client has it traced
   schedule::Call call_;
   std::shared_ptr<const schedule::Tenant> tenant_;
   schedule::RequestSlot slot_;

@@ -222,7 +222,8 @@ void WatchReactor::end(const absl::Status& status) {
 }
 
 void WatchReactor::finish(const absl::Status& status) {
-  report_call(service_.metrics(), "Watch", status, absl::ZeroDuration());
+  report_call(service_.metrics(), "Watch", names_of(context_, tenant_.value_or(""), &request_), status,
+              absl::ZeroDuration());
   Finish(to_grpc(status));
 }
 

@@ -12,12 +12,13 @@ class MessageCall final : public UnaryCall {
  public:
   MessageCall(const char* method, grpc::CallbackServerContext& context, SimulationService& service,
               grpc::ByteBuffer& answer)
-      : UnaryCall(method, context, service.metrics(), service.memory()), answer_(answer) {}
+      : UnaryCall(method, context, service.metrics(), service.traces(), service.memory()), answer_(answer) {}
 
   Request request;
   Response response;
 
  private:
+  const google::protobuf::Message& request_message() const override { return request; }
   absl::Status write_answer() override { return write_message(response, answer_); }
   grpc::ByteBuffer& answer_;  // gRPC's, as long as the call
 };

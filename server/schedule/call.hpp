@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -23,6 +24,30 @@ class CancelFlag {
   std::atomic<bool> cancelled_{false};
 };
 
+// When a job was where, for a trace of its call: times of the batcher's clock. Written by the device's owner, and read
+// once the job's sink has been called.
+struct JobTimes {
+  static constexpr std::size_t kMaxLaunches = 32;  // further ones lengthen the last
+  struct Launch {
+    absl::Time begin;
+    absl::Time engine_begin = absl::InfiniteFuture(), engine_end = absl::InfiniteFuture();  // of a step alone
+    absl::Time end = absl::InfiniteFuture();                                                // as the answer is made
+  };
+  absl::Time admitted = absl::InfiniteFuture();
+  std::vector<Launch> launches;
+  std::int64_t launch_count = 0;
+
+  void add(const Launch& launch) {
+    ++launch_count;
+    if (launches.size() < kMaxLaunches) {
+      launches.push_back(launch);
+    } else {
+      launches.back().engine_end = launch.engine_end;
+      launches.back().end = launch.end;
+    }
+  }
+};
+
 struct Call {
   // Who calls, for shares of the queue: calls with the same name are one client, a connection. Empty: the server
   // itself.
@@ -32,6 +57,7 @@ struct Call {
   double weight = 1;
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<const CancelFlag> cancel{};  // none: cannot be cancelled
+  std::shared_ptr<JobTimes> times{};           // none: nobody asks
   bool lends_thread = false;                   // a short step may run within submit(), on the thread that calls it
 };
 

@@ -62,6 +62,7 @@ absl::Status StepBatcher::begin_work(Job& job) {
   const auto& work = std::get<DeviceWork>(job.work);
   if (!work.overtakes_steps) observer_.on_queue_wait(options_.clock() - job.admitted_at);
   job.work_begun = !work.overtakes_steps;
+  if (job.call.times != nullptr) job.call.times->add({.begin = options_.clock()});
   if (job.batch == nullptr) return absl::OkStatus();
   if (job.batch->engine == nullptr) return not_found("batch", job.batch->info.name);
   if (work.effect != Effect::kReads) ++job.batch->changes;

@@ -76,10 +76,10 @@ std::shared_ptr<const ModelRecord> Registry::known_content(std::size_t hash, con
                                                            const ModelContent& content) const {
   const auto [first, last] = content_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
-    const auto& record = models_.at(it->second).record;
-    if (!is_content(*record, tenant, content)) continue;
-    models_.at(it->second).used = models_.at(it->second).found = true;
-    return record;
+    const ModelEntry& entry = models_.at(it->second);
+    if (!is_content(*entry.record, tenant, content)) continue;
+    note_use(entry);
+    return entry.record;
   }
   return nullptr;
 }
@@ -90,14 +90,15 @@ absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::add_model(const Ten
   const std::size_t hash = content_hash(tenant.name, content);
   absl::MutexLock lock(&mutex_);
   if (auto record = known_content(hash, tenant.name, content)) return record;
-  if (static_cast<std::int64_t>(models_.size()) >= limits_.max_models) {
-    return limit_reached("max_models", absl::StrCat("max_models: the server holds ", models_.size(),
-                                                    " models, its limit; delete one first"));
-  }
   const std::int64_t quota = tenant.quota.max_models;
-  if (const std::int64_t own = quota > 0 ? counts_locked(&tenant.name).models : 0; quota > 0 && own >= quota) {
-    return limit_reached("max_models",
-                         absl::StrCat("max_models: the tenant holds ", own, " models, its quota; delete one first"));
+  if (const std::int64_t own = quota > 0 ? counts_locked(&tenant.name).models : 0;
+      quota > 0 && own >= quota && !drop_least_used_model(&tenant.name)) {
+    return limit_reached("max_models", absl::StrCat("max_models: the tenant holds ", own,
+                                                    " models, its quota, and batches use them all; delete one first"));
+  }
+  if (static_cast<std::int64_t>(models_.size()) >= limits_.max_models && !drop_least_used_model(nullptr)) {
+    return limit_reached("max_models", absl::StrCat("max_models: the server holds ", models_.size(),
+                                                    " models, its limit, and batches use them all; delete one first"));
   }
   return list_model(next_sequence_++, tenant.name, std::move(content), std::move(model), now, std::move(memory));
 }
@@ -112,7 +113,9 @@ std::shared_ptr<const ModelRecord> Registry::list_model(std::uint64_t sequence, 
   auto record = std::make_shared<const ModelRecord>(
       ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(content.warnings), created, tenant,
                   std::move(content.scene), source_warnings, std::move(memory), std::move(content.colors)});
-  models_.emplace(sequence, ModelEntry{record, content_.emplace(hash, sequence)});
+  const ModelEntry entry{record, content_.emplace(hash, sequence)};
+  entry.last_use = ++uses_;
+  models_.emplace(sequence, entry);
   report();
   return record;
 }
@@ -132,7 +135,7 @@ absl::StatusOr<std::shared_ptr<const ModelRecord>> Registry::find_model(const Te
   absl::MutexLock lock(&mutex_);
   const ModelEntry* entry = model_of(tenant, name);
   if (entry == nullptr) return not_found(field, name);
-  entry->used = entry->found = true;
+  note_use(*entry);
   return entry->record;
 }
 

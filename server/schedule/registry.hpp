@@ -19,6 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
@@ -149,6 +150,7 @@ class Registry {
     std::unordered_multimap<std::size_t, std::uint64_t>::iterator content;
     mutable bool used = true;                         // since models were looked through last
     mutable bool found = false;                       // by anybody but the call that made it
+    mutable std::uint64_t last_use = 0;               // the greater, the later
     absl::Time expire_time = absl::InfiniteFuture();  // set there
   };
   struct BatchEntry {
@@ -170,6 +172,15 @@ class Registry {
   void renew(Batches::iterator it, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Batches::iterator unlist(Batches::iterator it) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void drop_expired_models(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of batches, by name.
+  absl::flat_hash_set<std::string> models_in_use() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes away the model that was used least recently, of those that no batch and no call has: of that tenant, or where
+  // there is none, of the one that has most models. False: there is no such model.
+  bool drop_least_used_model(const std::string* tenant) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void note_use(const ModelEntry& entry) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    entry.used = entry.found = true;
+    entry.last_use = ++uses_;
+  }
   // Of one tenant, or of all where none is given.
   ResourceCounts counts_locked(const std::string* tenant = nullptr) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void report() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { observer_.on_resources(counts_locked()); }
@@ -197,6 +208,7 @@ class Registry {
   mutable absl::Mutex mutex_;
   std::uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, ModelEntry> models_ ABSL_GUARDED_BY(mutex_);
+  mutable std::uint64_t uses_ ABSL_GUARDED_BY(mutex_) = 0;  // of models
   std::unordered_multimap<std::size_t, std::uint64_t> content_ ABSL_GUARDED_BY(mutex_);
   // There may be tens of thousands of batches, and the device's owner asks for what has expired all the time.
   Batches batches_ ABSL_GUARDED_BY(mutex_);

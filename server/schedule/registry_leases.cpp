@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 
@@ -69,10 +70,36 @@ std::vector<std::shared_ptr<BatchHandle>> Registry::take_expired(absl::Time now)
   return expired;
 }
 
-void Registry::drop_expired_models(absl::Time now) {
-  next_look_at_models_ = now + std::min(limits_.model_ttl / 4, absl::Seconds(60));
+absl::flat_hash_set<std::string> Registry::models_in_use() const {
   absl::flat_hash_set<std::string> in_use;
   for (const auto& item : batches_) in_use.insert(item.second.handle->info.model_name);
+  return in_use;
+}
+
+bool Registry::drop_least_used_model(const std::string* tenant) {
+  const absl::flat_hash_set<std::string> in_use = models_in_use();
+  absl::flat_hash_map<std::string, std::int64_t> held;
+  for (const auto& item : models_) ++held[item.second.record->tenant];
+  auto least = models_.end();
+  for (auto it = models_.begin(); it != models_.end(); ++it) {
+    const ModelEntry& entry = it->second;
+    const std::string& owner = entry.record->tenant;
+    // Records are given out under this mutex only: a count of one cannot grow here.
+    if ((tenant != nullptr && owner != *tenant) || entry.record.use_count() > 1) continue;
+    if (in_use.contains(entry.record->name)) continue;
+    const auto rank = [&](const ModelEntry& e) { return std::pair(-held.at(e.record->tenant), e.last_use); };
+    if (least == models_.end() || rank(entry) < rank(least->second)) least = it;
+  }
+  if (least == models_.end()) return false;
+  observer_.on_event(absl::StrCat("event=model_expired model=", least->second.record->name, " reason=max_models"));
+  content_.erase(least->second.content);
+  models_.erase(least);
+  return true;
+}
+
+void Registry::drop_expired_models(absl::Time now) {
+  next_look_at_models_ = now + std::min(limits_.model_ttl / 4, absl::Seconds(60));
+  const absl::flat_hash_set<std::string> in_use = models_in_use();
   const std::size_t before = models_.size();
   for (auto it = models_.begin(); it != models_.end();) {
     ModelEntry& entry = it->second;

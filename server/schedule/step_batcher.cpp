@@ -37,6 +37,7 @@ StepBatcher::~StepBatcher() { drain(absl::ZeroDuration()); }
 
 absl::Status StepBatcher::submit(std::unique_ptr<Job> job) {
   job->admitted_at = options_.clock();
+  if (job->call.times != nullptr) job->call.times->admitted = job->admitted_at;
   bool owner = false;
   const std::string client = job->call.client;
   const absl::Status status =
@@ -296,6 +297,7 @@ std::vector<Job*> StepBatcher::choose(const std::vector<Job*>& ready) {
 }
 
 void StepBatcher::launch(const std::vector<Job*>& ready) {
+  launch_begin_ = options_.clock();
   const std::vector<Portion> portions = pacer_.portions(ready, has_company(ready));
   const Portion fixed{.steps = options_.max_launch_steps, .worlds = options_.max_launch_worlds};
   std::vector<Entry> entries;
@@ -328,9 +330,13 @@ void StepBatcher::launch(const std::vector<Job*>& ready) {
 void StepBatcher::step_entries(std::span<Entry> entries) {
   std::vector<StepRequest> requests;
   for (const Entry& entry : entries) requests.push_back(entry.stretch.request);
-  const absl::Time start = steady_now();
+  const absl::Time start = steady_now(), engine_begin = options_.clock();
   const Result<StepStatistics> result = engine_->step(requests);
   if (result.ok()) {
+    for (const Entry& entry : entries) {
+      JobTimes* times = entry.job->call.times.get();
+      if (times != nullptr) times->add({launch_begin_, engine_begin, options_.clock()});
+    }
     measure(entries, steady_now() - start, result.value());
   } else if (result.error().code == ErrorCode::kInternal) {
     take_fault(result.error());
@@ -372,6 +378,7 @@ void StepBatcher::advance(Entry& entry) {
   ++batch.changes;
   if (job.steps_done > 0) carry_into_records(batch, work, entry.stretch);
   const absl::Status status = complete_answer(entry);
+  if (job.call.times != nullptr) job.call.times->launches.back().end = options_.clock();
   job.worlds_done += entry.stretch.world_count;
   job.pass_steps = entry.stretch.step_count;
   if (job.worlds_done == job.answer.outcome.size()) {

@@ -160,6 +160,7 @@ class StepBatcher {
   std::size_t resting_ = 0, away_ = 0;         // of them; away: a pass of it is done by another thread
   Turns turns_;
   LaunchPacer pacer_;
+  absl::Time launch_begin_;                          // of the launch under way
   bool launched_quick_ = false;                      // the latest launch was of quick steps alone
   absl::Status fault_;                               // of the device; OK as long as it works
   const BatchHandle* last_batch_ = nullptr;          // of the latest launch; never followed

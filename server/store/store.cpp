@@ -2,6 +2,7 @@
 
 #include <openssl/sha.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -28,6 +29,45 @@ constexpr const char* kTables =
 std::uint64_t random_key() {
   std::random_device source;
   return (static_cast<std::uint64_t>(source()) << 32) | source();
+}
+
+// Whose a file or directory is, and who would use it; the nearest one that is there.
+std::string whose(std::string path) {
+  struct stat found {};
+  while (stat(path.c_str(), &found) != 0) {
+    const std::size_t slash = path.find_last_of('/');
+    if (slash == std::string::npos || path.size() == 1) return "";
+    path.resize(std::max<std::size_t>(slash, 1));
+  }
+  std::string mode;  // in octal digits
+  for (const int shift : {9, 6, 3, 0}) mode += static_cast<char>('0' + ((found.st_mode >> shift) & 7));
+  return absl::StrCat("\"", path, "\" is a ", S_ISDIR(found.st_mode) ? "directory" : "file", " of user ", found.st_uid,
+                      " and group ", found.st_gid, " with mode ", mode, ", and the server runs as user ", geteuid(),
+                      " and group ", getegid());
+}
+
+absl::Status unusable(const std::string& directory, const std::string& path, const std::string& what) {
+  const std::string of = whose(path);
+  return absl::FailedPreconditionError(absl::StrCat("--state_dir=", directory, ": ", what, of.empty() ? "" : ": ", of));
+}
+
+// Made where it is absent; else the server reads and writes in it.
+absl::Status prepare(const std::string& directory) {
+  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return unusable(directory, directory, absl::StrCat("cannot be made: ", std::strerror(errno)));
+  }
+  struct stat found {};
+  if (stat(directory.c_str(), &found) == 0 && !S_ISDIR(found.st_mode)) {
+    return unusable(directory, directory, "is no directory");
+  }
+  if (access(directory.c_str(), R_OK | W_OK | X_OK) != 0) {
+    return unusable(directory, directory, absl::StrCat("cannot be written: ", std::strerror(errno)));
+  }
+  const std::string file = directory + "/axion.db";
+  if (access(file.c_str(), F_OK) == 0 && access(file.c_str(), R_OK | W_OK) != 0) {
+    return unusable(directory, file, absl::StrCat("its database cannot be written: ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status explained(const std::string& directory, const absl::Status& status) {
@@ -73,10 +113,7 @@ std::string checksum(absl::string_view bytes) {
 }
 
 absl::StatusOr<std::unique_ptr<Store>> Store::open(const std::string& directory) {
-  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("--state_dir=", directory, ": cannot be made: ", std::strerror(errno)));
-  }
+  if (absl::Status status = prepare(directory); !status.ok()) return status;
   const std::string path = directory + "/axion.db";
   auto database = Database::open(path);
   if (!database.ok()) return explained(directory, database.status());

@@ -100,7 +100,7 @@ ENGINE_LIBRARIES = {
 }
 GRPC_ROOMS = {'server/rpc', 'server/observe', 'server'}
 THREAD_ROOMS = {'engine/backend', 'server', 'server/access', 'server/net', 'server/schedule', 'server/observe'}
-LIBRARY_PREFIXES = ('absl/', 'grpcpp/', 'grpc/', 'google/', 'spdlog/', 'prometheus/', 'axion/v1/')
+LIBRARY_PREFIXES = ('absl/', 'grpcpp/', 'grpc/', 'google/', 'spdlog/', 'prometheus/', 'opentelemetry/', 'axion/v1/')
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 PROMISES = re.compile(r'\b(' + '|'.join(('TO' 'DO', 'FIX' 'ME', 'XX' 'X')) + r')\b')

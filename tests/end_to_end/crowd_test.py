@@ -128,10 +128,10 @@ class Crowd(unittest.TestCase):
             batch=stub.CreateBatch(sim.CreateBatchRequest(model=model, world_count=64)).name, step_count=1_000_000)) for _ in range(12)]
         own = stub.CreateBatch(sim.CreateBatchRequest(model=model, world_count=1)).name
         stub.Step(sim.StepRequest(batch=own))
-        saved = server.metric('axion_checkpoint_time_seconds')
+        saved = server.metric('axion_checkpoint_timestamp_seconds')
         for _ in range(2):  # the pass after one that began with all of them under way
-            self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_time_seconds') > saved))
-            saved = server.metric('axion_checkpoint_time_seconds')
+            self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_timestamp_seconds') > saved))
+            saved = server.metric('axion_checkpoint_timestamp_seconds')
         self.assertLess(server.metric('axion_checkpoint_duration_seconds'), 5)
         for step in long:
             step.cancel()

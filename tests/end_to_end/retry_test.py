@@ -105,8 +105,8 @@ class Retries(unittest.TestCase):
         client = self.client(server.address)
         batch = client.create_batch(client.create_model(MODEL), 3)
         batch.step(steps=10)
-        passed = server.metric('axion_checkpoint_time_seconds')
-        case.eventually(lambda: server.metric('axion_checkpoint_time_seconds') > passed + 0.2)
+        passed = server.metric('axion_checkpoint_timestamp_seconds')
+        case.eventually(lambda: server.metric('axion_checkpoint_timestamp_seconds') > passed + 0.2)
         server.kill()
         server = self.serve(port=server.port)
         with self.assertRaises(axion.AbortedError) as caught:

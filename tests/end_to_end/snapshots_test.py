@@ -235,8 +235,8 @@ class Snapshots(unittest.TestCase):
         stub = server.stub()
         _, batch = make_batch(stub)
         step(stub, batch.name, 10)
-        first = server.metric('axion_checkpoint_time_seconds')
-        self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_time_seconds') > max(first, time.time() - 0.5)))
+        first = server.metric('axion_checkpoint_timestamp_seconds')
+        self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_timestamp_seconds') > max(first, time.time() - 0.5)))
         server.kill()
         stub = self.serve(port=server.port).stub()
         again = stub.GetBatch(sim.GetBatchRequest(name=batch.name))
@@ -275,12 +275,12 @@ class Snapshots(unittest.TestCase):
         brief.idle_ttl.FromMilliseconds(600)
         expired = stub.CreateBatch(brief).name
         saved = self.save(stub, batch.name)
-        self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_time_seconds') > 0))
+        self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_timestamp_seconds') > 0))
         stub.DeleteBatch(sim.DeleteBatchRequest(name=batch.name))
         stub.DeleteSnapshot(snapshot_pb2.DeleteSnapshotRequest(name=saved.name))
         self.assertTrue(case.eventually(lambda: len(stub.ListBatches(sim.ListBatchesRequest()).batches) == 1))
-        passed = server.metric('axion_checkpoint_time_seconds')
-        self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_time_seconds') > passed + 0.2))
+        passed = server.metric('axion_checkpoint_timestamp_seconds')
+        self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_timestamp_seconds') > passed + 0.2))
         server.kill()
         stub = self.serve().stub()
         self.assertEqual([b.name for b in stub.ListBatches(sim.ListBatchesRequest()).batches], [kept.name])
@@ -433,16 +433,15 @@ class Snapshots(unittest.TestCase):
         stub = self.serve().stub()
         _, batch = make_batch(stub, 1)
         names = [self.save(stub, batch.name).name for _ in range(5)]
-        found, token = [], ''
-        while True:
-            page = self.list(stub, page_size=2, page_token=token)
+        found, tokens = [], ['']
+        while tokens[-1] or len(tokens) == 1:
+            page = self.list(stub, page_size=2, page_token=tokens[-1])
             found += [s.name for s in page.snapshots]
-            token = page.next_page_token
-            if not token:
-                break
+            tokens.append(page.next_page_token)
         self.assertEqual(found, names)
-        self.assertEqual(refusal(stub.ListSnapshots, snapshot_pb2.ListSnapshotsRequest(page_size=-1))[0], Code.INVALID_ARGUMENT)
-        self.assertEqual(refusal(stub.ListSnapshots, snapshot_pb2.ListSnapshotsRequest(page_token='x'))[0], Code.INVALID_ARGUMENT)
+        self.assertRegex(' '.join(tokens[1:-1]), r'^pages/\w{16} pages/\w{16}$')   # they count no other tenant's snapshots
+        for wrong in ({'page_size': -1}, *({'page_token': token} for token in ('x', '2', 'pages/0000000000000002'))):
+            self.assertEqual(refusal(stub.ListSnapshots, snapshot_pb2.ListSnapshotsRequest(**wrong))[0], Code.INVALID_ARGUMENT)
 
 
 if __name__ == '__main__':

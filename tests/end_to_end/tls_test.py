@@ -36,7 +36,7 @@ class Tls(unittest.TestCase):
         self.assertEqual(code, UNAVAILABLE, text)
         self.assertEqual(case.info(server.stub())[0], UNAVAILABLE)   # without TLS
         self.assertEqual(case.info(server.stub(self.authority.certificate))[0], OK)
-        self.assertGreater(server.metric('axion_certificate_expiry_seconds'), 1.7e9)
+        self.assertGreater(server.metric('axion_certificate_expiry_timestamp_seconds'), 1.7e9)
         self.assertEqual(server.stop(), 0)
 
     def test_mutual_tls_wants_a_certificate_of_its_authority(self):

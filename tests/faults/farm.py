@@ -237,7 +237,7 @@ class Farm:
         for witness in self.witnesses:
             witness.pending = witness.made
         begin = time.time()
-        demand(eventually(lambda: self.server.metric('axion_checkpoint_time_seconds') > begin + 3 * CHECKPOINT_SECONDS),
+        demand(eventually(lambda: self.server.metric('axion_checkpoint_timestamp_seconds') > begin + 3 * CHECKPOINT_SECONDS),
                'no checkpoint is made')
         for witness in self.witnesses:
             witness.saved = witness.pending

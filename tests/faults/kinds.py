@@ -220,7 +220,7 @@ def disk_full(farm, chance):
 def _passes_of_checkpoints(farm):
     """Whether a pass ended since: one that finds no room counts as failed, a checkpoint smaller than what is left is made."""
     def ended():
-        return farm.server.metric('axion_checkpoint_failures_total'), farm.server.metric('axion_checkpoint_time_seconds')
+        return farm.server.metric('axion_checkpoint_failures_total'), farm.server.metric('axion_checkpoint_timestamp_seconds')
     begin = ended()
     return lambda: ended() != begin
 

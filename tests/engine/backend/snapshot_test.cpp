@@ -2,6 +2,7 @@
 // nothing.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -402,6 +403,10 @@ TEST(Snapshot, counts_indices_and_numbers_that_lead_astray_are_refused) {
   const std::size_t nb = f.batch->spec().model->info().bodies.size(), x = sizeof(backend::SnapshotHeader);
   expect(x, std::numeric_limits<double>::quiet_NaN(), "finite");
   expect(x + 24 * nb, 0.2, "rotation");  // of the first body
+  // What a step that diverges leaves has a vector part, and turns too fast.
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (std::size_t number = 0; number < 4; ++number) expect(x + 24 * nb + 8 * number, kNan, "rotation");
+  expect(x + 24 * nb, std::array{kNan, kNan, kNan, kNan}, "rotation");
   expect(x + 24 * nb + 32 * nb, std::numeric_limits<double>::infinity(), "finite");
 }
 

@@ -96,6 +96,28 @@ TEST(HostileMjcf, masses_and_inertias_that_no_body_has) {
   expect_refused({body("<geom size='1e150'/>"), "body", "above"});
 }
 
+// The number that is at fault stands in the message, however mass and inertia are made of it.
+TEST(HostileMjcf, masses_out_of_range_name_the_attribute_that_they_are_made_of) {
+  const std::string ball = "; <geom name=\"ball\"> (line 3) has ";
+  for (const char* given :
+       {"size='1e39'", "size='1e-30'", "size='.1 1e39' type='capsule'", "density='1e-320'", "mass='1e-320'",
+        "mass='1e39'", "size='1e-30 1' type='cylinder'", "fromto='0 0 0 1e39 0 0'"}) {
+    const std::string text = given, name = text.substr(0, text.find('=')), value = text.substr(text.find('\'') + 1);
+    const std::string size = name == "size" || name == "fromto" ? "" : "size='.1' ";
+    const std::string type = name == "fromto" ? "type='capsule' size='.1' " : "";
+    expect_refused({body("<geom name='ball' " + size + type + given + "/>"), "body",
+                    ball + name + "=\"" + value.substr(0, value.find('\'')) + "\""});
+  }
+  expect_refused({body("<inertial pos='0 0 0' mass='1e-320' diaginertia='1 1 1'/>"), "body",
+                  "; <inertial> (line 3) has mass=\"1e-320\""});
+  expect_refused(
+      {body("<inertial pos='0 0 0' mass='1' diaginertia='1e-320 1 1'/>"), "body", "has diaginertia=\"1e-320 1 1\""});
+  expect_refused({body("<inertial pos='0 0 0' mass='1e39' diaginertia='1 1 1'/>"), "inertial", "has mass=\"1e39\""});
+  // What another body's geoms say is not at fault.
+  expect_refused(
+      {body("<geom size='1e-30'/><body><joint/><geom name='child' size='1e-20'/></body>"), "body", "size=\"1e-30\""});
+}
+
 TEST(HostileMjcf, shapes_and_poses_without_meaning) {
   expect_refused({body("<geom size='0'/>"), "geom.size", "positive"});
   expect_refused({body("<geom size='-.1'/>"), "geom.size", "size=\"-.1\""});

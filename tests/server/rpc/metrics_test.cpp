@@ -43,6 +43,12 @@ const std::set<std::string> kStill{"axion_build_info",
                                    "axion_log_lines_dropped_total",
                                    "axion_connections",
                                    "axion_checkpoint_time_seconds",
+                                   "axion_checkpoint_timestamp_seconds",
+                                   "axion_models_limit",
+                                   "axion_trace_spans_total",
+                                   "axion_queue_depth_limit",
+                                   "axion_connections_limit",
+                                   "axion_watches_limit",
                                    "axion_checkpoint_duration_seconds",
                                    "axion_restored_batches",
                                    "axion_restore_failures",
@@ -72,6 +78,14 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
       {"axion_connections_cut_total", {MetricType::Counter, {}}},
       {"axion_log_lines_dropped_total", {MetricType::Counter, {}}},
       {"axion_checkpoint_time_seconds", {MetricType::Gauge, {}}},
+      {"axion_checkpoint_timestamp_seconds", {MetricType::Gauge, {}}},
+      {"axion_models_limit", {MetricType::Gauge, {}}},
+      {"axion_trace_spans_total", {MetricType::Counter, {"result"}}},
+      {"axion_queue_depth_limit", {MetricType::Gauge, {}}},
+      {"axion_connections_limit", {MetricType::Gauge, {}}},
+      {"axion_watches_limit", {MetricType::Gauge, {}}},
+      {"axion_tenant_calls_total", {MetricType::Counter, {"tenant", "outcome"}}},
+      {"axion_tenant_world_steps_total", {MetricType::Counter, {"tenant"}}},
       {"axion_checkpoint_duration_seconds", {MetricType::Gauge, {}}},
       {"axion_restored_batches", {MetricType::Gauge, {}}},
       {"axion_restore_failures", {MetricType::Gauge, {}}},
@@ -118,6 +132,7 @@ TEST_F(MetricsOfServer, are_all_there_and_move) {
     }
   }
   EXPECT_EQ(after.at("axion_world_steps_total").total, 600);
+  EXPECT_EQ(after.at("axion_tenant_world_steps_total").total, 600);
   EXPECT_EQ(after.at("axion_newton_iterations").total, 600);
 }
 

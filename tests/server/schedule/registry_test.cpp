@@ -1,3 +1,5 @@
+#include "absl/algorithm/container.h"
+
 #include "tests/server/schedule/fixture.hpp"
 
 namespace axion::server::testing {
@@ -33,14 +35,45 @@ TEST_F(Registry, names_that_are_not_ours_are_not_found) {
   }
 }
 
-TEST_F(Registry, a_limit_of_models_is_named) {
+TEST_F(Registry, a_limit_of_models_that_are_all_in_use_is_named) {
+  std::vector<std::shared_ptr<const schedule::ModelRecord>> held;  // as calls hold them
   for (const char* content : {"a", "b", "c"}) {
-    ASSERT_TRUE(
-        registry.add_model(anyone, {.scene = content, .warnings = {}}, std::make_shared<FakeModel>(), now()).ok());
+    held.push_back(
+        *registry.add_model(anyone, {.scene = content, .warnings = {}}, std::make_shared<FakeModel>(), now()));
   }
   const auto refused = registry.add_model(anyone, {.scene = "d", .warnings = {}}, std::make_shared<FakeModel>(), now());
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(schedule::details_of(refused.status()).quota_subject, "max_models");
+}
+
+TEST_F(Registry, a_model_that_nobody_uses_makes_room_for_a_new_one_the_least_recently_used_first) {
+  const auto add = [&](const schedule::Tenant& tenant, const std::string& content) {
+    const auto added =
+        registry.add_model(tenant, {.scene = content, .warnings = {}}, std::make_shared<FakeModel>(), now());
+    EXPECT_TRUE(added.ok()) << added.status();
+    return added.ok() ? (*added)->name : std::string();
+  };
+  const auto is_there = [&](const schedule::Tenant& tenant, const std::string& name) {
+    return registry.list_models(tenant, 1000, "")->items.size() > 0 &&
+           absl::c_any_of(registry.list_models(tenant, 1000, "")->items,
+                          [&](const auto& m) { return m->name == name; });
+  };
+  const std::string a = add(anyone, "a"), b = add(anyone, "b"), c = add(anyone, "c");
+  ASSERT_TRUE(registry.find_model(anyone, "name", a).ok());  // used later than b and c
+  const std::string d = add(anyone, "d");
+  EXPECT_TRUE(is_there(anyone, a) && !is_there(anyone, b) && is_there(anyone, c) && is_there(anyone, d));
+  // Of whoever has most, not of the one that was used last by a tenant with few.
+  const schedule::Tenant red{.name = "red"};
+  const std::string of_red = add(red, "a");
+  EXPECT_FALSE(is_there(anyone, c));
+  ASSERT_TRUE(registry.find_model(anyone, "name", a).ok() && registry.find_model(anyone, "name", d).ok());
+  add(anyone, "e");
+  EXPECT_TRUE(is_there(red, of_red));
+  EXPECT_FALSE(is_there(anyone, a));
+  // At its own quota a tenant loses one of its own.
+  const schedule::Tenant small{.name = "red", .quota = {.max_models = 1}};
+  const std::string newer = add(small, "b");
+  EXPECT_TRUE(is_there(red, newer) && !is_there(red, of_red) && is_there(anyone, d));
 }
 
 TEST_F(Registry, the_budget_of_worlds_is_held_until_the_reservation_goes) {
@@ -97,7 +130,8 @@ TEST_F(Registry, a_batch_is_not_made_of_another_tenants_model) {
 
 TEST_F(Registry, quotas_hold_for_their_tenant_alone) {
   const schedule::Tenant red{.name = "red", .quota = {.max_worlds = 10, .max_models = 1}}, blue{.name = "blue"};
-  ASSERT_TRUE(registry.add_model(red, {.scene = "a", .warnings = {}}, std::make_shared<FakeModel>(), now()).ok());
+  const auto held = registry.add_model(red, {.scene = "a", .warnings = {}}, std::make_shared<FakeModel>(), now());
+  ASSERT_TRUE(held.ok());
   EXPECT_TRUE(registry.add_model(red, {.scene = "a", .warnings = {}}, std::make_shared<FakeModel>(), now())
                   .ok());  // the same one
   const absl::Status models =

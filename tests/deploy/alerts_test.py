@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Every alert of deploy/prometheus fires where it should and rests where it should (promtool test rules), has a page that says what
+to do, and is deployed in Kubernetes, whose objects find each other.
+
+Usage: alerts_test.py [--fix]   --fix writes deploy/kubernetes/monitoring/prometheusrule.yaml anew
+"""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / 'deploy'
+RULES = DEPLOY / 'prometheus/axion.rules.yml'
+OPERATOR_RULES = DEPLOY / 'kubernetes/monitoring/prometheusrule.yaml'
+OPERATOR_HEADER = '''# deploy/prometheus/axion.rules.yml for the Prometheus operator, made by tests/deploy/alerts_test.py --fix.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: axion
+  labels: {app.kubernetes.io/name: axion}
+spec:
+'''
+
+HERE = 'instance="a:9470",job="axion"'
+# Times of day would make the figures of a summary depend on when the test runs: promtool's clock begins at 0, a sample a minute.
+# Each alert: (series that raise it, minute at which it is there, its labels, its summary, series that do not raise it).
+# A series is (name with labels, values in promtool's notation).
+CASES = {
+    'AxionDown': ([(f'up{{{HERE}}}', '1 0x9')], 5, {'severity': 'critical', 'instance': 'a:9470', 'job': 'axion'},
+                  'a:9470 does not answer', [(f'up{{{HERE}}}', '1x9')]),
+    'AxionAbsent': ([('up{job="prometheus"}', '1x20')], 10, {'severity': 'critical', 'job': 'axion'},
+                    'Prometheus knows of no server at all', [(f'up{{{HERE}}}', '1x20')]),
+    'AxionVanished': ([(f'up{{{HERE}}}', '1x60'), ('up{instance="b:9470",job="axion"}', '1x20 stale')], 40,
+                      {'severity': 'warning', 'job': 'axion'},
+                      'there were 2 servers within the last hour, and there are fewer now',
+                      [(f'up{{{HERE}}}', '1x60'), ('up{instance="b:9470",job="axion"}', '_x20 1x40')]),
+    'AxionRestarts': ([(f'process_start_time_seconds{{{HERE}}}', '0x5 300x5 600x5 900x20')], 25,
+                      {'severity': 'critical', 'instance': 'a:9470', 'job': 'axion'},
+                      'a:9470 was started 3 times within half an hour',
+                      [(f'process_start_time_seconds{{{HERE}}}', '0x5 300x5 600x20')]),
+    'AxionDeviceFailed': ([(f'axion_device_healthy{{{HERE},device="cpu"}}', '1 0x5')], 3,
+                          {'severity': 'critical', 'instance': 'a:9470', 'job': 'axion', 'device': 'cpu'},
+                          'the device of a:9470 has failed; the server ends and is to be started again',
+                          [(f'axion_device_healthy{{{HERE},device="cpu"}}', '1x5')]),
+    'AxionCheckpointsFail': ([(f'axion_checkpoint_failures_total{{{HERE}}}', '0x5 1x5')], 8,
+                             {'severity': 'critical', 'instance': 'a:9470', 'job': 'axion'},
+                             'a:9470 cannot save all of its batches',
+                             [(f'axion_checkpoint_failures_total{{{HERE}}}', '3x10')]),
+    'AxionCheckpointOld': ([(f'axion_checkpoint_timestamp_seconds{{{HERE}}}', '60x40')], 31,
+                           {'severity': 'warning', 'instance': 'a:9470', 'job': 'axion'}, 'a:9470 was last saved 30m 0s ago',
+                           [(f'axion_checkpoint_timestamp_seconds{{{HERE}}}', '0x40')]),
+    'AxionNotRestored': ([(f'axion_restore_failures{{{HERE}}}', '2x5')], 3,
+                         {'severity': 'critical', 'instance': 'a:9470', 'job': 'axion'},
+                         '2 models and batches of a:9470 did not come back', [(f'axion_restore_failures{{{HERE}}}', '0x5')]),
+    'AxionMemoryFull': ([(f'axion_memory_bytes{{{HERE},kind="used"}}', '95x20'),
+                         (f'axion_memory_bytes{{{HERE},kind="limit"}}', '100x20')], 10,
+                        {'severity': 'warning', 'instance': 'a:9470', 'job': 'axion'},
+                        'a:9470 holds nine tenths of the memory that it may',
+                        [(f'axion_memory_bytes{{{HERE},kind="used"}}', '85x20'),
+                         (f'axion_memory_bytes{{{HERE},kind="limit"}}', '100x20')]),
+    'AxionWorldsFull': ([(f'axion_worlds{{{HERE}}}', '95x20'), (f'axion_worlds_limit{{{HERE}}}', '100x20')], 10,
+                        {'severity': 'warning', 'instance': 'a:9470', 'job': 'axion'},
+                        'nine tenths of the worlds of a:9470 are taken',
+                        [(f'axion_worlds{{{HERE}}}', '85x20'), (f'axion_worlds_limit{{{HERE}}}', '100x20')]),
+    'AxionRefuses': ([(f'axion_rejected_total{{{HERE},reason="queue_full"}}', '0+60x20')], 15,
+                     {'severity': 'warning', 'instance': 'a:9470', 'reason': 'queue_full'}, 'a:9470 refuses calls: queue_full',
+                     [(f'axion_rejected_total{{{HERE},reason="token_unknown"}}', '0+60x20')]),
+    'AxionDescriptorsFull': ([(f'process_open_fds{{{HERE}}}', '95x20'), (f'process_max_fds{{{HERE}}}', '100x20')], 10,
+                             {'severity': 'warning', 'instance': 'a:9470', 'job': 'axion'},
+                             'a:9470 has nine tenths of the files open that it may',
+                             [(f'process_open_fds{{{HERE}}}', '5x20'), (f'process_max_fds{{{HERE}}}', '100x20')]),
+    'AxionConnectionsRefused': ([(f'axion_connections_refused_total{{{HERE}}}', '0+1x20')], 15,
+                                {'severity': 'warning', 'instance': 'a:9470', 'job': 'axion'},
+                                'a:9470 has as many connections as it takes',
+                                [(f'axion_connections_refused_total{{{HERE}}}', '9x20')]),
+    'AxionConnectionsCut': ([(f'axion_connections_cut_total{{{HERE}}}', '0x5 1x5')], 8,
+                            {'severity': 'warning', 'instance': 'a:9470', 'job': 'axion'},
+                            'somebody makes a:9470 hold or do what no request asks for',
+                            [(f'axion_connections_cut_total{{{HERE}}}', '9x20')]),
+    # Half of the calls wait between one and two seconds.
+    'AxionSlowQueue': ([(f'axion_queue_wait_seconds_bucket{{{HERE},le="1"}}', '0+30x40'),
+                        (f'axion_queue_wait_seconds_bucket{{{HERE},le="2"}}', '0+60x40'),
+                        (f'axion_queue_wait_seconds_bucket{{{HERE},le="+Inf"}}', '0+60x40')], 30,
+                       {'severity': 'warning', 'instance': 'a:9470'},
+                       'one call in a hundred waits over a second at a:9470',
+                       [(f'axion_queue_wait_seconds_bucket{{{HERE},le="1"}}', '0+60x40'),
+                        (f'axion_queue_wait_seconds_bucket{{{HERE},le="+Inf"}}', '0+60x40')]),
+    'AxionWorldsDiverge': ([(f'axion_step_outcomes_total{{{HERE},outcome="non_finite"}}', '0+1x20')], 15,
+                           {'severity': 'warning', 'instance': 'a:9470', 'job': 'axion', 'outcome': 'non_finite'},
+                           'worlds of a:9470 leave the finite numbers',
+                           [(f'axion_step_outcomes_total{{{HERE},outcome="converged"}}', '0+1x20')]),
+    'AxionCertificateExpires': ([(f'axion_certificate_expiry_timestamp_seconds{{{HERE}}}', '86400x5')], 0,
+                                {'severity': 'warning', 'instance': 'a:9470', 'job': 'axion'},
+                                'the certificate of a:9470 expires in 1d 0h 0m 0s',
+                                [(f'axion_certificate_expiry_timestamp_seconds{{{HERE}}}', '864000x5')]),
+    'AxionCredentialsRefused': ([(f'axion_credentials_reloads_total{{{HERE},what="tls",result="refused"}}', '0x5 1x5')], 8,
+                                {'severity': 'warning', 'instance': 'a:9470', 'job': 'axion', 'what': 'tls',
+                                 'result': 'refused'},
+                                'a changed file of tls was refused by a:9470; the old one stays in use',
+                                [(f'axion_credentials_reloads_total{{{HERE},what="tls",result="loaded"}}', '0x5 1x5')]),
+    'AxionLogLost': ([(f'axion_log_lines_dropped_total{{{HERE}}}', '0x5 1x5')], 8,
+                     {'severity': 'warning', 'instance': 'a:9470', 'job': 'axion'},
+                     'lines of the log of a:9470 are lost', [(f'axion_log_lines_dropped_total{{{HERE}}}', '4x10')]),
+}
+
+
+def alerts():
+    """Of the file of rules: name -> runbook."""
+    return dict(re.findall(r'- alert: (\w+)$.*?runbook_url: (\S+)$', RULES.read_text(), re.MULTILINE | re.DOTALL))
+
+
+def operator_rules():
+    text = ''.join(line for line in RULES.read_text().splitlines(True) if not line.startswith('#'))
+    return OPERATOR_HEADER + ''.join('  ' + line for line in text.splitlines(True))
+
+
+def promtool_test(alert, series, minute, raised):
+    return {'interval': '1m', 'input_series': [{'series': name, 'values': values} for name, values in series],
+            'alert_rule_test': [{'eval_time': f'{minute}m', 'alertname': alert, 'exp_alerts': raised}]}
+
+
+def anchors(page):
+    """Of a page's headings, as the sites that show them make them."""
+    return {re.sub(r'[^\w -]', '', title.lower()).replace(' ', '-')
+            for title in re.findall(r'^#+ (.*)$', page.read_text(), re.MULTILINE)}
+
+
+class Alerts(unittest.TestCase):
+    def test_each_is_raised_where_it_should_be_and_not_where_all_is_well(self):
+        self.assertEqual(set(CASES), set(alerts()), 'each alert has a case')
+        if not shutil.which('promtool'):
+            self.skipTest('promtool is not installed')
+        tests = []
+        for alert, (bad, minute, labels, summary, good) in CASES.items():
+            raised = {'exp_labels': labels, 'exp_annotations': {'summary': summary, 'runbook_url': alerts()[alert]}}
+            tests += [promtool_test(alert, bad, minute, [raised]), promtool_test(alert, good, minute, [])]
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, 'test.json')   # YAML, too
+            file.write_text(json.dumps({'rule_files': [str(RULES)], 'evaluation_interval': '1m', 'tests': tests}))
+            done = subprocess.run(['promtool', 'test', 'rules', file], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_each_has_a_page_that_says_what_to_do(self):
+        for alert, runbook in alerts().items():
+            with self.subTest(alert=alert):
+                page, anchor = runbook.split('#')
+                self.assertIn(anchor, anchors(ROOT / page))
+                self.assertEqual(anchor, alert.lower())
+
+
+class Kubernetes(unittest.TestCase):
+    folder = DEPLOY / 'kubernetes'
+
+    def test_the_operators_rules_are_those_of_prometheus(self):
+        self.assertEqual(OPERATOR_RULES.read_text(), operator_rules())
+        self.assertIn(OPERATOR_RULES.name, (OPERATOR_RULES.parent / 'kustomization.yaml').read_text())
+
+    def test_the_job_that_the_alerts_ask_for_is_the_one_that_is_scraped(self):
+        """Without jobLabel the operator calls a job by its service, and up{job="axion"} finds nothing."""
+        job = set(re.findall(r'job="(\w+)"', RULES.read_text()))
+        label = re.search(r'jobLabel: (\S+)', (self.folder / 'monitoring/servicemonitor.yaml').read_text())[1]
+        pairs = dict([re.search(r'pairs: \{(\S+): (\w+)\}', (self.folder / 'base/kustomization.yaml').read_text()).groups()])
+        self.assertEqual(job, {pairs[label]})
+        self.assertEqual(job, set(re.findall(r'job_name: (\w+)', (DEPLOY / 'prometheus/prometheus.yml').read_text())))
+
+    def test_the_disruption_budget_is_of_the_pods(self):
+        """kustomize's labels reach no selector that is not there, and a budget without one protects nothing."""
+        label = re.search(r'pairs: \{(.*)\}', (self.folder / 'base/kustomization.yaml').read_text())[1]
+        self.assertIn(f'selector: {{matchLabels: {{{label}}}}}', (self.folder / 'base/disruption.yaml').read_text())
+
+    def test_who_may_call_without_credentials_is_said_by_a_network_policy(self):
+        policy = (self.folder / 'base/network.yaml').read_text()
+        self.assertIn('network.yaml', (self.folder / 'base/kustomization.yaml').read_text())
+        label = re.search(r'pairs: \{(.*)\}', (self.folder / 'base/kustomization.yaml').read_text())[1]
+        self.assertIn(f'podSelector: {{matchLabels: {{{label}}}}}', policy)
+        self.assertRegex(policy, r'from: \[\{podSelector: \{\}\}\]')   # of this namespace
+
+
+if __name__ == '__main__':
+    if sys.argv[1:] == ['--fix']:
+        OPERATOR_RULES.write_text(operator_rules())
+    else:
+        unittest.main(verbosity=2)
