@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from axion import options as choices
@@ -23,7 +23,8 @@ class ClientModels:
     @raises_axion_error
     def create_model(self, mjcf: str | None = None, *, path: str | os.PathLike[str] | None = None,
                      urdf: str | None = None, scene: Scene | scene_pb2.SceneSpec | None = None,
-                     assets: Mapping[str, str | bytes] | None = None, allow_unsupported: bool = False,
+                     assets: Mapping[str, str | bytes] | None = None,
+                     file_folders: Sequence[str | os.PathLike[str]] = (), allow_unsupported: bool = False,
                      shape_overrides: Mapping[str, Mapping[str, float]] | None = None,
                      joint_overrides: Mapping[str, Mapping[str, float]] | None = None,
                      urdf_options: Mapping[str, Any] | None = None,
@@ -43,6 +44,8 @@ class ClientModels:
         assets : Mapping[str, str | bytes], optional
             Contents of the files that the MJCF includes and of meshes, by name; with a path, beside those that are
             found.
+        file_folders : sequence of str | path, optional
+            With a path, further folders whose files may be sent when the document names them (read_mjcf says which are).
         allow_unsupported : bool, default False
             Elements that would change the physics and are not supported become warnings (Model.warnings); else they
             are refused by name.
@@ -69,6 +72,8 @@ class ClientModels:
             The server refuses the call, which then has changed nothing, or cannot be reached.
         TypeError
             Not exactly one of mjcf, path, urdf and scene is given, or an option has no such name.
+        PermissionError
+            The document names a file that it may not send; the message says which, and by what.
         OSError
             A file cannot be read.
         """
@@ -77,9 +82,9 @@ class ClientModels:
         if path is not None:
             found: dict[str, bytes]
             if is_urdf(path):
-                urdf, found = read_urdf(path)
+                urdf, found = read_urdf(path, file_folders=file_folders)
             else:
-                mjcf, found = read_mjcf(path)
+                mjcf, found = read_mjcf(path, file_folders)
             assets = {**found, **(assets or {})}
         message = scene.proto if isinstance(scene, Scene) else scene
         request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported,

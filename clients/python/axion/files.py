@@ -6,10 +6,13 @@ import os
 import xml.etree.ElementTree
 from collections.abc import Iterator, Sequence
 
-_MESHES = (".stl", ".obj", ".msh")
+from axion.file_access import MESHES, FileAccess, above
+
+_MESHES_OF_MJCF = (".stl", ".obj", ".msh")
 
 
-def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
+def read_mjcf(path: str | os.PathLike[str],
+              file_folders: Sequence[str | os.PathLike[str]] = ()) -> tuple[str, dict[str, bytes]]:
     """Reads an MJCF file and the files that it refers to.
 
     These are included documents, models that are attached, by the names that the document has, and meshes (STL, OBJ,
@@ -18,10 +21,17 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
     document that names them, then beside that document, without the mesh directory. They are named with the model's
     folder before them. One that is not there is left out: the server says so if it is needed.
 
+    A document does not choose what is sent: by where they are once links are followed, files must be below its folder
+    (and below no folder with a dot before its name), or be meshes or PNG files of the package or checkout that it is
+    part of: the outermost folder with a package.xml up to the innermost with .git, or that one; without these the
+    folder above one that is named urdf, xacro, mjcf, xml, sdf or robots; never the home folder or one above it.
+
     Parameters
     ----------
     path : str or path
         Where it is.
+    file_folders : sequence of str | path, optional
+        Further folders whose files may be sent.
 
     Returns
     -------
@@ -30,9 +40,12 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
 
     Raises
     ------
+    PermissionError
+        The document names a file that it may not send; the message says which, and by what.
     OSError
         The file itself cannot be read.
     """
+    access = FileAccess(path, file_folders)
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read()
     assets: dict[str, bytes] = {}
@@ -40,17 +53,17 @@ def read_mjcf(path: str | os.PathLike[str]) -> tuple[str, dict[str, bytes]]:
     models, done = [("", text)], set[str]()
     while models:
         name, document = models.pop()
-        for model in _read_model(document, folder, os.path.dirname(name), assets):
+        for model in _read_model(document, folder, os.path.dirname(name), assets, access):
             if model not in done and model in assets:
                 models.append((model, assets[model].decode("utf-8", errors="replace")))
             done.add(model)
     return text, assets
 
 
-def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -> list[str]:
+def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes], access: FileAccess) -> list[str]:
     """Adds what a document and those that it includes refer to, which is in the folder `prefix` of `folder`; returns the names of
     the models that it attaches."""
-    named: list[tuple[str, str, bool]] = []  # asset, folder of the document that names it, whether that one is included
+    named: list[tuple[str, str, str, bool]] = []  # asset, its tag, folder of the document that names it, whether included
     models: list[str] = []
     directory = ""
     root = os.path.join(folder, prefix)
@@ -67,34 +80,35 @@ def _read_model(text: str, folder: str, prefix: str, assets: dict[str, bytes]) -
             if element.tag == "compiler":
                 directory = element.get("meshdir", element.get("assetdir", directory))
             name = element.get("file", "")
-            if element.tag == "hfield" and name or element.tag == "mesh" and name.lower().endswith(_MESHES):
-                named.append((name, here, included))
+            if element.tag == "hfield" and name or element.tag == "mesh" and name.lower().endswith(_MESHES_OF_MJCF):
+                named.append((name, element.tag, here, included))
             if element.tag == "model" and name:
                 models.append(name)
             if element.tag != "include" or not name or name in done:
                 continue
             done.add(name)
-            for start in (root, here):
-                found = os.path.join(start, name)
-                if os.path.isfile(found):
-                    with open(found, "rb") as content:
-                        assets[os.path.join(prefix, name)] = inner = content.read()
-                    visit(os.path.dirname(found), inner.decode("utf-8", errors="replace"), True)
-                    break
+            found = access.read(_attribute("include", name), [(os.path.join(start, name), None) for start in (root, here)])
+            if found is not None:
+                assets[os.path.join(prefix, name)] = found[1]
+                visit(os.path.dirname(found[0]), found[1].decode("utf-8", errors="replace"), True)
 
     visit(root, text, False)
-    wanted = [(model, [os.path.join(root, model)]) for model in models]
-    for asset, here, included in named:
+    wanted = [(model, _attribute("model", model), [os.path.join(root, model)]) for model in models]
+    for asset, tag, here, included in named:
         name = os.path.join(directory, asset)
         places = [os.path.join(root, name), os.path.join(here, name)]
         # Beside an included document, as MuJoCo looks; a model's own document has but its mesh directory.
-        wanted.append((name, [*places, os.path.join(here, asset)] if included else places))
-    for name, places in wanted:
-        found = next((place for place in places if os.path.isfile(place)), None)
+        wanted.append((name, _attribute(tag, asset), [*places, os.path.join(here, asset)] if included else places))
+    for name, attribute, places in wanted:
+        found = access.read(attribute, [(place, None) for place in places])
         if found is not None:
-            with open(found, "rb") as content:
-                assets[os.path.join(prefix, name)] = content.read()
+            assets[os.path.join(prefix, name)] = found[1]
     return [os.path.join(prefix, model) for model in models]
+
+
+def _attribute(tag: str, name: str, attribute: str = "file") -> str:
+    """How an error names it."""
+    return f'<{tag} {attribute}="{name}">'
 
 
 def is_urdf(path: str | os.PathLike[str]) -> bool:
@@ -121,13 +135,16 @@ def is_urdf(path: str | os.PathLike[str]) -> bool:
 
 
 def read_urdf(path: str | os.PathLike[str],
-              packages: Sequence[str | os.PathLike[str]] = ()) -> tuple[str, dict[str, bytes]]:
+              packages: Sequence[str | os.PathLike[str]] = (),
+              file_folders: Sequence[str | os.PathLike[str]] = ()) -> tuple[str, dict[str, bytes]]:
     """Reads a URDF file and the meshes that its links collide with; meshes for the eye are not read.
 
     A name may be relative to the file, absolute, file://, or package://PACKAGE/FILE (model:// likewise). Packages are
     looked for in `packages` and in the environment's ROS_PACKAGE_PATH, and in the folders that the file is in. What is
     not beside the file is looked for from the folders on that the file is in, as names relative to a root of assets
-    have it; package://FILE beside the file. A mesh that is not there is left out: the server says so.
+    have it; package://FILE beside the file. A mesh that is not there is left out: the server says so. What may be sent
+    is what read_mjcf says, and meshes of these packages; of packages in the folders that the file is in, of those that
+    have a package.xml.
 
     Parameters
     ----------
@@ -135,6 +152,8 @@ def read_urdf(path: str | os.PathLike[str],
         Where it is.
     packages : sequence of str | path, optional
         Folders of packages, or of folders of packages.
+    file_folders : sequence of str | path, optional
+        Further folders whose files may be sent.
 
     Returns
     -------
@@ -143,6 +162,8 @@ def read_urdf(path: str | os.PathLike[str],
 
     Raises
     ------
+    PermissionError
+        The document names a file that it may not send; the message says which, and by what.
     OSError
         The file itself cannot be read.
     """
@@ -157,44 +178,35 @@ def read_urdf(path: str | os.PathLike[str],
     directory = compiler.get("meshdir", compiler.get("assetdir", "")) if compiler is not None else ""
     roots = [os.fspath(package) for package in packages]
     roots += [root for root in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if root]
+    access = FileAccess(path, file_folders, roots)
     assets: dict[str, bytes] = {}
     for mesh in robot.iterfind("link/collision/geometry/mesh"):
         name = mesh.get("filename", "")
-        if not name.lower().endswith((*_MESHES, ".dae")) or name in assets:
+        if not name.lower().endswith(MESHES) or name in assets:
             continue
-        for found in _places_of(name, folder, directory, roots):
-            if os.path.isfile(found):
-                with open(found, "rb") as content:
-                    assets[name] = content.read()
-                break
+        found = access.read(_attribute("mesh", name, "filename"), _places_of(name, folder, directory, roots))
+        if found is not None:
+            assets[name] = found[1]
     return text, assets
 
 
-def _places_of(name: str, folder: str, directory: str, roots: list[str]) -> Iterator[str]:
-    """Where the mesh of a URDF document may be, the likeliest first."""
+def _places_of(name: str, folder: str, directory: str, roots: list[str]) -> Iterator[tuple[str, str | None]]:
+    """Where the mesh of a URDF document may be, the likeliest first, and which package it is looked for in."""
     scheme, found, rest = name.partition("://")
     if not found:
         scheme, rest = "", name
     if scheme in ("", "file"):
-        yield os.path.join(folder, rest)
-    above = [folder]
-    while os.path.dirname(above[-1]) != above[-1]:
-        above.append(os.path.dirname(above[-1]))
+        yield os.path.join(folder, rest), None
     if scheme in ("package", "model"):
         package, _, inside = rest.partition("/")
-        for root in roots:
-            yield os.path.join(root, package, inside)
+        for root in (*roots, *above(folder)):
+            yield os.path.join(root, package, inside), os.path.join(root, package)
             if os.path.basename(os.path.normpath(root)) == package:
-                yield os.path.join(root, inside)
-        for root in above:
-            yield os.path.join(root, package, inside)
-            if os.path.basename(root) == package:
-                yield os.path.join(root, inside)
-        yield os.path.join(folder, inside)
-        if len(above) > 1:
-            yield os.path.join(above[1], inside)  # PACKAGE/urdf/robot.urdf in a folder of another name
-        yield os.path.join(folder, rest)
+                yield os.path.join(root, inside), root
+        yield os.path.join(folder, inside), None
+        yield os.path.join(os.path.dirname(folder), inside), None  # PACKAGE/urdf/robot.urdf in a folder of another name
+        yield os.path.join(folder, rest), None
     elif not os.path.isabs(rest):
-        for root in above[1:]:
-            yield os.path.join(root, rest)
-    yield os.path.join(folder, directory, os.path.basename(rest))
+        for root in above(folder)[1:]:
+            yield os.path.join(root, rest), None
+    yield os.path.join(folder, directory, os.path.basename(rest)), None

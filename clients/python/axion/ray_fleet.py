@@ -163,7 +163,7 @@ class _Actor:
         path = choices.get("path")
         if path is not None and not arguments and not {"mjcf", "urdf", "scene"} & choices.keys():
             # The file is on this machine, and the actor may be on another.
-            text, found = (read_urdf if is_urdf(path) else read_mjcf)(path)
+            text, found = (read_urdf if is_urdf(path) else read_mjcf)(path, file_folders=choices.pop("file_folders", ()))
             choices.pop("path")
             choices.update({"urdf" if is_urdf(path) else "mjcf": text, "assets": {**found, **(choices.get("assets") or {})}})
         return self.ask("call", "create_model", arguments, choices)
