@@ -23,8 +23,8 @@ import grpc.aio
 from axion import client as blocking
 from axion import credentials as access
 from axion.batch import Batch as BlockingBatch
-from axion.channel import channel_arguments, with_port
-from axion.client import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_TARGET
+from axion.channel import channel_arguments
+from axion.client import DEFAULT_MAX_MESSAGE_BYTES
 from axion.errors import AxionError, from_rpc_error
 from axion.retry import Patience, is_done_already, may_repeat
 from axion.tensors import Worlds
@@ -117,8 +117,9 @@ class Client:
 
     Parameters
     ----------
-    target : str, default DEFAULT_TARGET
-        Address of the server, "host:port", or "host" where it listens on port 8470.
+    target : str, optional
+        Address of the server, "host:port", or "host" where it listens on port 8470. None: that of the environment's AXION_SERVER; else
+        DEFAULT_TARGET if something listens there or credentials are given; else that of axion.local, if there is an axiond to start.
     credentials : grpc.ChannelCredentials, optional
         Made by hand, in the place of all choices of TLS.
     max_message_bytes : int, default DEFAULT_MAX_MESSAGE_BYTES
@@ -149,14 +150,13 @@ class Client:
         Credentials cannot be used; the message names which.
     """
 
-    def __init__(self, target: str = DEFAULT_TARGET, credentials: grpc.ChannelCredentials | None = None,
+    def __init__(self, target: str | None = None, credentials: grpc.ChannelCredentials | None = None,
                  max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES, *, token: str | None = None, tls: bool | None = None,
                  tls_ca: access.PathLike | None = None, tls_cert: access.PathLike | None = None,
                  tls_key: access.PathLike | None = None, tls_server_name: str | None = None,
                  insecure_token: bool = False, retry: float = 30.0) -> None:
-        target = with_port(target)
-        found = access.resolve(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
-                               tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
+        target, found = access.resolve_target(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
+                                              tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
         options = channel_arguments(found, max_message_bytes)
         self.target = target
         self.patience = Patience(retry)

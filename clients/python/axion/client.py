@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Mapping
 from types import TracebackType
 
@@ -13,15 +14,15 @@ from google.protobuf import duration_pb2
 from axion import credentials as access
 from axion import options as choices
 from axion.batch import Batch
-from axion.channel import DEFAULT_PORT, WithMetadata, channel_arguments, pages, with_port
+from axion.channel import DEFAULT_TARGET, WithMetadata, channel_arguments, pages
 from axion.client_models import ClientModels
 from axion.errors import AxionError, UnavailableError, raises_axion_error
+from axion.local_server import find_program, local_target
 from axion.model import Model
 from axion.retry import Patience, RetryingMethod, new_request_id
 from axion.task import TaskLike, task_spec
 from axion.v1 import server_info_pb2, simulation_pb2, simulation_pb2_grpc, snapshot_pb2
 
-DEFAULT_TARGET = f"127.0.0.1:{DEFAULT_PORT}"
 DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
 
 
@@ -39,8 +40,9 @@ class Client(ClientModels):
 
     Parameters
     ----------
-    target : str, default DEFAULT_TARGET
-        Address of the server, "host:port", or "host" where it listens on port 8470.
+    target : str, optional
+        Address of the server, "host:port", or "host" where it listens on port 8470. None: that of the environment's AXION_SERVER; else
+        DEFAULT_TARGET if something listens there or credentials are given; else that of `local`, if there is an axiond to start.
     credentials : grpc.ChannelCredentials, optional
         Made by hand, in the place of all choices of TLS.
     max_message_bytes : int, default DEFAULT_MAX_MESSAGE_BYTES
@@ -71,14 +73,13 @@ class Client(ClientModels):
         Credentials cannot be used; the message names which.
     """
 
-    def __init__(self, target: str = DEFAULT_TARGET, credentials: grpc.ChannelCredentials | None = None,
+    def __init__(self, target: str | None = None, credentials: grpc.ChannelCredentials | None = None,
                  max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES, *, token: str | None = None, tls: bool | None = None,
                  tls_ca: access.PathLike | None = None, tls_cert: access.PathLike | None = None,
                  tls_key: access.PathLike | None = None, tls_server_name: str | None = None,
                  insecure_token: bool = False, retry: float = 30.0) -> None:
-        target = with_port(target)
-        found = access.resolve(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
-                               tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
+        target, found = access.resolve_target(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
+                                              tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
         channel_options = channel_arguments(found, max_message_bytes)
         self.target = target
         self._channel = (grpc.insecure_channel(target, channel_options) if found.channel is None else
@@ -366,3 +367,30 @@ class Client(ClientModels):
         """
         name = snapshot if isinstance(snapshot, str) else snapshot.name
         self.stub.DeleteSnapshot(snapshot_pb2.DeleteSnapshotRequest(name=name), timeout=timeout)
+
+
+def local() -> Client:
+    """Connects to a server of this process's own, which it starts at the first call.
+
+    That is axiond on a free port of the loopback device. All calls of a process, and children that it forks, share one. It ends with the
+    process, however that ends. Its program is that of the environment's AXION_SERVER_PROGRAM, else axiond on the PATH, in the
+    package axion-server, or in the build of the checkout that this package lies in. A line on the error output says what was started.
+
+    Returns
+    -------
+    Client
+        A connection of its own, without credentials.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such program.
+    RuntimeError
+        The server does not serve; its log is in the message.
+    """
+    program = find_program()
+    if program is None:
+        named = os.environ.get("AXION_SERVER_PROGRAM", "")
+        raise FileNotFoundError(f"AXION_SERVER_PROGRAM: there is no program {named!r}" if named else
+                                "axiond is neither on the PATH nor in the package axion-server; AXION_SERVER_PROGRAM names its path")
+    return Client(local_target(program), tls=False, token="")

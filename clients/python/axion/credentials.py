@@ -6,8 +6,12 @@ import dataclasses
 import ipaddress
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import grpc
+
+from axion.channel import with_port
+from axion.local_server import default_target
 
 PathLike = str | os.PathLike[str]
 
@@ -77,6 +81,17 @@ def resolve(target: str, *, token: str | None, tls: bool | None, tls_ca: PathLik
     return Credentials(credentials, token, name)
 
 
+def resolve_target(target: str | None, **choices: Any) -> tuple[str, Credentials]:
+    """The address that a client is for, whose own is `target`, and credentials of the arguments of `resolve`."""
+    if target is None:
+        is_secured = any(choices[name] for name in ("token", "tls", "tls_ca", "tls_cert", "tls_key", "credentials"))
+        target, is_own = default_target(is_secured)
+        if is_own:  # the environment's credentials are for another server
+            choices.update(tls=False, token="")
+    target = with_port(target)
+    return target, resolve(target, **choices)
+
+
 def hint(text: str) -> str:
     """What may be wrong where a connection failed, by gRPC's words; empty if it was something else."""
     if "CERTIFICATE_VERIFY_FAILED" in text:
@@ -89,7 +104,7 @@ def hint(text: str) -> str:
         return ("the server closed the connection at once: it may want TLS (tls_ca, AXION_TLS_CA), or a certificate of its "
                 "clients' authority (tls_cert, tls_key)")
     if "Connection refused" in text:
-        return "nothing listens there: is axiond running, and does it listen at this address (its --listen)?"
+        return "nothing listens there: is axiond running, and does it listen at this address (its --listen)? axion.local() starts one"
     if "DNS resolution failed" in text:
         return "this name is not known; an address is HOST:PORT, for example 127.0.0.1:8470"
     return ""

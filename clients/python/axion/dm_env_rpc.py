@@ -29,7 +29,7 @@ from dm_env_rpc.v1 import dm_env_rpc_pb2 as rpc  # type: ignore[import-untyped]
 from dm_env_rpc.v1 import dm_env_rpc_pb2_grpc, tensor_spec_utils, tensor_utils
 from google.rpc import code_pb2, status_pb2  # type: ignore[import-untyped]
 
-from axion.client import DEFAULT_TARGET, Client
+from axion.client import Client
 from axion.errors import AxionError
 from axion.gym import AxionVectorEnv
 from axion.stop_requests import StopRequests
@@ -277,7 +277,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="python -m axion.dm_env_rpc", description="Axion's tasks over dm_env_rpc.")
     parser.add_argument("--listen", default="127.0.0.1:8480", help="host:port, port 0 for a free one (%(default)s)")
-    parser.add_argument("--target", default=DEFAULT_TARGET, help="the server's host:port (%(default)s)")
+    parser.add_argument("--target", help="the server's host:port [AXION_SERVER, 127.0.0.1:8470, or one that is started for this]")
     options = parser.parse_args(arguments)
     with Client(options.target) as client:
         try:

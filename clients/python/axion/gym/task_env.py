@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from axion.batch import Batch
-from axion.client import DEFAULT_TARGET, Client
+from axion.client import Client
 from axion.errors import NotFoundError
 from axion.fleet import Fleet
 from axion.fleet_batch import FleetBatch
@@ -56,7 +56,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         Worlds.
     client : Client or Fleet, optional
         Of the server, or a Fleet of servers; without it the environment connects and closes itself.
-    target : str, default DEFAULT_TARGET
+    target : str, optional
         "host:port" of the server, without client.
     autoreset_mode : AutoresetMode or str, default AutoresetMode.NEXT_STEP
         NEXT_STEP, SAME_STEP or DISABLED.
@@ -87,7 +87,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         Choices are given beside a ServerTask, or there are no such.
     """
 
-    def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str = DEFAULT_TARGET,
+    def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str | None = None,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None, seed: int = 0,
                  batch_choices: Mapping[str, Any] | None = None, render_mode: str | None = None, width: int = 480, height: int = 480,
                  camera: Camera | None = None, **task_choices: Any) -> None:

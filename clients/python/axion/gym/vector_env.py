@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from axion.client import DEFAULT_TARGET, Client
+from axion.client import Client
 from axion.errors import NotFoundError
 from axion.fleet import Fleet
 from axion.gym.mechanics import Floats, Mechanics, WorldState
@@ -50,7 +50,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         Worlds.
     client : Client or Fleet, optional
         Of the server, or a Fleet of servers; without it the environment connects and closes itself.
-    target : str, default DEFAULT_TARGET
+    target : str, optional
         "host:port" of the server, without client.
     autoreset_mode : AutoresetMode or str, default AutoresetMode.NEXT_STEP
         NEXT_STEP, SAME_STEP or DISABLED, as gymnasium.vector.AutoresetMode says.
@@ -81,7 +81,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         Choices are given beside a Task, or there are no such.
     """
 
-    def __init__(self, task: Task | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str = DEFAULT_TARGET,
+    def __init__(self, task: Task | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str | None = None,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None,
                  dt: float | None = None, batch_choices: Mapping[str, Any] | None = None, render_mode: str | None = None,
                  width: int = 480, height: int = 480, camera: Camera | None = None, **task_choices: Any) -> None:
