@@ -8,7 +8,9 @@
 #include "server/rpc/field_names.hpp"
 #include "server/rpc/options_conversion.hpp"
 #include "server/rpc/request_conversion.hpp"
+#include "server/rpc/request_hash.hpp"
 #include "server/rpc/simulation_service.hpp"
+#include "server/rpc/step_exchange.hpp"
 #include "server/rpc/task_exchange.hpp"
 #include "server/rpc/world_reports.hpp"
 #include "server/schedule/failure.hpp"
@@ -77,6 +79,7 @@ absl::Status check_task_reset(const BatchHandle& batch, std::int64_t count, int 
 
 void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, v1::ResetResponse* response) {
   const auto prepare = [this, call, request, response](const auto& batch) -> absl::StatusOr<Work> {
+    if (absl::Status id = check_request_id(request->request_id()); !id.ok()) return id;
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     const std::int64_t count = count_of(*worlds, *batch);
@@ -88,12 +91,14 @@ void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, 
     if (absl::Status seeds = check_seeds(*request, *batch, count); !seeds.ok()) return seeds;
     if (absl::Status answer = check_task_reset(*batch, count, *keyframe, parts_.limits, call->memory()); !answer.ok())
       return answer;
-    return Work([request, response, worlds = *std::move(worlds), keyframe = *keyframe, state = *state](Engine&,
-                                                                                                       BatchHandle* b) {
-      const std::vector<std::uint64_t> seeds(request->seeds().begin(), request->seeds().end());
-      absl::Status status = schedule::reset_worlds(*b, {worlds, keyframe, state}, seeds);
-      if (status.ok() && b->episodes != nullptr) fill_first_observations(*b, worlds, *response->mutable_task());
-      return status;
+    return Work([call, request, response, worlds = *std::move(worlds), keyframe = *keyframe, state = *state,
+                 hash = request_hash(*request)](Engine&, BatchHandle* b) {
+      return change_once(*b, request->request_id(), hash, call->memory().another(), response, [&] {
+        const std::vector<std::uint64_t> seeds(request->seeds().begin(), request->seeds().end());
+        absl::Status status = schedule::reset_worlds(*b, {worlds, keyframe, state}, seeds);
+        if (status.ok() && b->episodes != nullptr) fill_first_observations(*b, worlds, *response->mutable_task());
+        return status;
+      });
     });
   };
   with_batch(call, request->batch(), schedule::Effect::kChanges, prepare);
@@ -122,15 +127,19 @@ void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* req
 }
 
 void SimulationService::SetState(UnaryCall* call, const v1::SetStateRequest* request, v1::SetStateResponse*) {
-  with_batch(call, request->batch(), schedule::Effect::kChanges, [request](const auto& batch) -> absl::StatusOr<Work> {
+  const auto prepare = [call, request](const auto& batch) -> absl::StatusOr<Work> {
+    if (absl::Status id = check_request_id(request->request_id()); !id.ok()) return id;
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     const auto state = to_state(request->state(), batch->info, count_of(*worlds, *batch));
     if (!state.ok()) return state.status();
-    return Work([worlds = *std::move(worlds), state = *state](Engine&, BatchHandle* b) {
-      return schedule::set_worlds(*b, worlds, state);
+    return Work([call, request, worlds = *std::move(worlds), state = *state, hash = request_hash(*request)](
+                    Engine&, BatchHandle* b) {
+      return change_once(*b, request->request_id(), hash, call->memory().another(), nullptr,
+                         [&] { return schedule::set_worlds(*b, worlds, state); });
     });
-  });
+  };
+  with_batch(call, request->batch(), schedule::Effect::kChanges, prepare);
 }
 
 void SimulationService::GetContacts(UnaryCall* call, const v1::GetContactsRequest* request,

@@ -4,6 +4,7 @@
 
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/task_exchange.hpp"
+#include "server/schedule/failure.hpp"
 
 namespace axion::server::rpc {
 namespace {
@@ -52,6 +53,37 @@ std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& b
   v1::StepResponse response;
   if (!response.ParseFromString(bytes)) return nullptr;
   return std::make_shared<const StoredResponse>(std::move(response), std::move(memory));
+}
+
+absl::Status change_once(schedule::BatchHandle& batch, const std::string& request_id, std::uint64_t request_hash,
+                         schedule::MemoryHold memory, v1::ResetResponse* response,
+                         const std::function<absl::Status()>& change) {
+  if (request_id.empty()) return change();
+  if (const schedule::Remembered* before = batch.replays.find(request_id); before != nullptr) {
+    absl::Status same = schedule::check_same_request(request_id, before->request_hash, request_hash);
+    if (!same.ok() || !before->refusal.ok()) return same.ok() ? before->refusal : same;
+    const v1::StepResponse& answer = static_cast<const StoredResponse&>(*before->memory).response();
+    if (response != nullptr && answer.has_task()) *response->mutable_task() = answer.task();
+    return same;
+  }
+  absl::Status status = change();
+  if (!status.ok()) return status;
+  v1::StepResponse answer;
+  answer.set_request_id(request_id);
+  std::shared_ptr<const StoredResponse> kept;
+  schedule::guarded([&] {
+    if (response != nullptr && response->has_task()) *answer.mutable_task() = response->task();
+    status = memory.grow(static_cast<std::int64_t>(answer.SpaceUsedLong()), "the answer kept");
+    if (status.ok()) kept = std::make_shared<const StoredResponse>(std::move(answer), std::move(memory));
+    return status;
+  }).IgnoreError();
+  if (kept != nullptr) {
+    batch.replays.put(request_id, {.memory = std::move(kept), .refusal = {}, .request_hash = request_hash});
+  } else {
+    batch.replays.forget(schedule::ReplayCache::hash_of(request_id));  // there was no room for the answer
+  }
+  schedule::count_replays(batch);
+  return absl::OkStatus();
 }
 
 absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Tenant& tenant,

@@ -38,6 +38,12 @@ class StepResponder final : public schedule::StepSink {
 std::string response_bytes(const schedule::StepMemory& memory);
 std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& bytes, schedule::MemoryHold memory);
 
+// Makes a change of a batch, which fills `response` unless that is none, once for a request_id: a repetition gets what
+// the first was answered, and changes nothing. `memory` is for what is remembered. The device's owner only.
+absl::Status change_once(schedule::BatchHandle& batch, const std::string& request_id, std::uint64_t request_hash,
+                         schedule::MemoryHold memory, v1::ResetResponse* response,
+                         const std::function<absl::Status()>& change);
+
 // Checks and submits. `request` and `response` outlive the call of `done`, which happens if this returns OK: once,
 // within this call (schedule::Call::lends_thread) or on the device's thread. If this refuses, `done` is not called.
 absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Tenant& tenant,

@@ -159,7 +159,7 @@ class Client:
                                               tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
         options = channel_arguments(found, max_message_bytes)
         self.target = target
-        self.patience = Patience(retry)
+        self.patience = Patience(retry, target)
         self._channel = (grpc.aio.insecure_channel(target, options) if found.channel is None else
                          grpc.aio.secure_channel(target, found.channel, options))
         self._stub = simulation_pb2_grpc.SimulationStub(cast(Any, self._channel))

@@ -14,7 +14,6 @@ from axion import results, tensors
 from axion.batch_writes import BatchWrites
 from axion.errors import AxionError, raises_axion_error
 from axion.lease import LeaseKeeper
-from axion.retry import new_request_id
 from axion.stream import StepStream
 from axion.task import TaskResult
 from axion.tensors import Worlds
@@ -140,10 +139,9 @@ class Batch(BatchWrites):
         """
         request = simulation_pb2.StepRequest(
             batch=self.name, world_indices=self._indices(worlds), step_count=steps, record_every=record_every,
-            outputs=[outputs] if isinstance(outputs, str) else outputs, request_id=request_id,
+            outputs=[outputs] if isinstance(outputs, str) else outputs,
+            request_id=request_id or self._client.patience.request_id(),
             expected_incarnation=self.proto.incarnation)
-        if not request_id and self._client.patience.tries_again:
-            request.request_id = new_request_id()
         if control is not None:
             per_world = self._per_world(control, len(request.world_indices), "control")
             request.control.CopyFrom(tensors.to_tensor(per_world, "control"))

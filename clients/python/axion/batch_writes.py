@@ -57,7 +57,7 @@ class BatchWrites(BatchReads):
             The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         answer = self._client.stub.Reset(state_pb2.ResetRequest(
-            batch=self.name, world_indices=self._indices(worlds),
+            request_id=self._client.patience.request_id(), batch=self.name, world_indices=self._indices(worlds),
             state=_state_update(None, joint_position=joint_position, joint_velocity=joint_velocity),
             seeds=[int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]), timeout=timeout)
         return tensors.to_array(answer.task.observation)
@@ -116,7 +116,7 @@ class BatchWrites(BatchReads):
             The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         self._client.stub.Reset(state_pb2.ResetRequest(
-            batch=self.name, world_indices=self._indices(worlds), keyframe=keyframe,
+            request_id=self._client.patience.request_id(), batch=self.name, world_indices=self._indices(worlds), keyframe=keyframe,
             state=_state_update(snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
                                 joint_position=joint_position, joint_velocity=joint_velocity, time=time,
                                 activation=activation, mocap_pose=mocap_pose),
@@ -174,7 +174,7 @@ class BatchWrites(BatchReads):
         >>> plans.set_state(snapshot=now)  # another batch: every world branches from here
         """
         self._client.stub.SetState(state_pb2.SetStateRequest(
-            batch=self.name, world_indices=self._indices(worlds),
+            request_id=self._client.patience.request_id(), batch=self.name, world_indices=self._indices(worlds),
             state=_state_update(snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
                                 joint_position=joint_position, joint_velocity=joint_velocity, time=time,
                                 activation=activation, mocap_pose=mocap_pose)),

@@ -19,7 +19,7 @@ from axion.client_models import ClientModels
 from axion.errors import AxionError, UnavailableError, raises_axion_error
 from axion.local_server import find_program, local_target
 from axion.model import Model
-from axion.retry import Patience, RetryingMethod, new_request_id
+from axion.retry import SILENT_SECONDS, Patience, RetryingMethod, tell_of_wait
 from axion.task import TaskLike, task_spec
 from axion.v1 import server_info_pb2, simulation_pb2, simulation_pb2_grpc, snapshot_pb2
 
@@ -89,7 +89,7 @@ class Client(ClientModels):
             metadata = (("authorization", f"Bearer {found.token}"),)
             for name, method in list(vars(self.stub).items()):
                 setattr(self.stub, name, WithMetadata(method, metadata))
-        self.patience = Patience(retry)
+        self.patience = Patience(retry, target)
         if self.patience.tries_again:
             for name, method in list(vars(self.stub).items()):
                 if name not in ("StepStream", "Watch"):
@@ -126,12 +126,19 @@ class Client(ClientModels):
         UnavailableError
             There is no server after that time; the message says why, where that is known.
         """
+        ready = grpc.channel_ready_future(self._channel)
+        silent = min(timeout, SILENT_SECONDS)
         try:
-            grpc.channel_ready_future(self._channel).result(timeout=timeout)
+            ready.result(timeout=silent)
         except grpc.FutureTimeoutError:
-            why = f": {reason}" if (reason := self._why_unavailable()) else ""
-            raise UnavailableError(grpc.StatusCode.UNAVAILABLE,
-                                   f"no server at {self.target} within {timeout:g} s{why}") from None
+            if timeout > silent:
+                tell_of_wait(self.target, timeout - silent, self._why_unavailable())
+            try:
+                ready.result(timeout=timeout - silent)
+            except grpc.FutureTimeoutError:
+                why = f": {reason}" if (reason := self._why_unavailable()) else ""
+                raise UnavailableError(grpc.StatusCode.UNAVAILABLE,
+                                       f"no server at {self.target} within {timeout:g} s{why}") from None
 
     def _why_unavailable(self) -> str:
         """What the last attempt to connect ran into, by a call that does not wait."""
@@ -233,9 +240,8 @@ class Client(ClientModels):
             model=model if isinstance(model, str) else model.name, world_count=world_count, dt=dt, seed=seed,
             options=choices.solver_options(**{"preset": preset, "precision": precision, **(options or {})}),
             overrides=choices.batch_overrides(body_pose=body_pose, mass_scale=mass_scale,
-                                              friction_scale=friction_scale, gain_scale=gain_scale, parameters=parameters))
-        if self.patience.tries_again:
-            request.request_id = new_request_id()
+                                              friction_scale=friction_scale, gain_scale=gain_scale, parameters=parameters),
+            request_id=self.patience.request_id())
         if task is not None:
             request.task.CopyFrom(task_spec(task))
         if joint_position_noise or joint_velocity_noise:
