@@ -25,7 +25,7 @@ class Credentials:
     server_name: str | None
 
 
-def _is_loopback(target: str) -> bool:
+def is_loopback(target: str) -> bool:
     if target.startswith(("unix:", "unix-abstract:")):
         return True
     target = target.removeprefix("dns:").lstrip("/").removeprefix("ipv4:").removeprefix("ipv6:")
@@ -75,7 +75,7 @@ def resolve(target: str, *, token: str | None, tls: bool | None, tls_ca: PathLik
             tls = bool(ca or cert) or _truth("AXION_TLS", environment.get("AXION_TLS", ""))
         if tls:
             credentials = grpc.ssl_channel_credentials(_read("tls_ca", ca), _read("tls_key", key), _read("tls_cert", cert))
-    if token and credentials is None and not insecure_token and not _is_loopback(target):
+    if token and credentials is None and not insecure_token and not is_loopback(target):
         raise ValueError(f"token: would travel to {target} for anybody to read; give tls_ca (or tls=True for the system's "
                          "authorities), or insecure_token=True")
     return Credentials(credentials, token, name)
