@@ -15,7 +15,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast
 
 import grpc
 import grpc.aio
@@ -168,6 +168,10 @@ class Client:
     def __repr__(self) -> str:
         return f"<axion.aio.Client of {self.target}>"
 
+    def __reduce__(self) -> NoReturn:
+        """Neither a connection nor a token goes to another process."""
+        raise TypeError(f"a client is not pickled: the process that is to have one makes its own, by axion.aio.Client({self.target!r})")
+
     async def __aenter__(self) -> Client:
         return self
 
@@ -204,6 +208,7 @@ class Client:
         AxionError
             The server refuses it, or cannot be reached.
         """
+        self.patience.check_open()
         attempts = self.patience.attempts(timeout)
         while True:
             try:

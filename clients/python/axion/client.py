@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import os
+import threading
 from collections.abc import Mapping
 from types import TracebackType
+from typing import NoReturn
 
 import grpc
 import numpy.typing as npt
@@ -19,7 +21,7 @@ from axion.client_models import ClientModels
 from axion.errors import AxionError, UnavailableError, raises_axion_error
 from axion.local_server import find_program, local_target
 from axion.model import Model
-from axion.retry import SILENT_SECONDS, Patience, RetryingMethod, tell_of_wait
+from axion.retry import SILENT_SECONDS, Patience, RetryingMethod, checked_timeout, tell_of_wait
 from axion.task import TaskLike, task_spec
 from axion.v1 import server_info_pb2, simulation_pb2, simulation_pb2_grpc, snapshot_pb2
 
@@ -90,13 +92,16 @@ class Client(ClientModels):
             for name, method in list(vars(self.stub).items()):
                 setattr(self.stub, name, WithMetadata(method, metadata))
         self.patience = Patience(retry, target)
-        if self.patience.tries_again:
-            for name, method in list(vars(self.stub).items()):
-                if name not in ("StepStream", "Watch"):
-                    setattr(self.stub, name, RetryingMethod(name, method, self.patience))
+        for name, method in list(vars(self.stub).items()):
+            if name not in ("StepStream", "Watch"):
+                setattr(self.stub, name, RetryingMethod(name, method, self.patience))
 
     def __repr__(self) -> str:
         return f"<axion.Client of {self.target}>"
+
+    def __reduce__(self) -> NoReturn:
+        """Neither a connection nor a token goes to another process."""
+        raise TypeError(f"a client is not pickled: the process that is to have one makes its own, by axion.Client({self.target!r})")
 
     def __enter__(self) -> Client:
         return self
@@ -126,7 +131,10 @@ class Client(ClientModels):
         UnavailableError
             There is no server after that time; the message says why, where that is known.
         """
+        self.patience.check_open()
         ready = grpc.channel_ready_future(self._channel)
+        limit = checked_timeout(timeout)
+        timeout = threading.TIMEOUT_MAX if limit is None else limit
         silent = min(timeout, SILENT_SECONDS)
         try:
             ready.result(timeout=silent)
@@ -239,7 +247,7 @@ class Client(ClientModels):
         request = simulation_pb2.CreateBatchRequest(
             model=model if isinstance(model, str) else model.name, world_count=world_count, dt=dt, seed=seed,
             options=choices.solver_options(**{"preset": preset, "precision": precision, **(options or {})}),
-            overrides=choices.batch_overrides(body_pose=body_pose, mass_scale=mass_scale,
+            overrides=choices.batch_overrides(world_count, body_pose=body_pose, mass_scale=mass_scale,
                                               friction_scale=friction_scale, gain_scale=gain_scale, parameters=parameters),
             request_id=self.patience.request_id())
         if task is not None:

@@ -6,10 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import grpc
+
 from axion import options as choices
 from axion.channel import pages
-from axion.errors import raises_axion_error
-from axion.files import is_urdf, read_mjcf, read_urdf
+from axion.errors import from_rpc_error, raises_axion_error
+from axion.files import check_text, read_scene
 from axion.model import Model
 from axion.scene import Scene
 from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc
@@ -72,6 +74,8 @@ class ClientModels:
             The server refuses the call, which then has changed nothing, or cannot be reached.
         TypeError
             Not exactly one of mjcf, path, urdf and scene is given, or an option has no such name.
+        ValueError
+            What is given as mjcf or urdf is no text of that: a path, or the other of them.
         PermissionError
             The document names a file that it may not send; the message says which, and by what.
         OSError
@@ -79,13 +83,14 @@ class ClientModels:
         """
         if sum(source is not None for source in (mjcf, path, urdf, scene)) != 1:
             raise TypeError("create_model wants one of mjcf, path, urdf and scene")
+        missing: Mapping[str, list[str]] = {}
         if path is not None:
-            found: dict[str, bytes]
-            if is_urdf(path):
-                urdf, found = read_urdf(path, file_folders=file_folders)
-            else:
-                mjcf, found = read_mjcf(path, file_folders)
+            kind, text, found, missing = read_scene(path, file_folders)
+            mjcf, urdf = (text, None) if kind == "mjcf" else (None, text)
             assets = {**found, **(assets or {})}
+        for name, given in (("mjcf", mjcf), ("urdf", urdf)):
+            if given is not None and path is None:
+                check_text(name, given)
         message = scene.proto if isinstance(scene, Scene) else scene
         request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported,
                                                     shape_overrides=choices.shape_overrides(shape_overrides or {}),
@@ -94,7 +99,14 @@ class ClientModels:
             request.urdf_options.CopyFrom(choices.urdf_options(urdf_options))
         for name, content in (assets or {}).items():
             request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
-        return Model(self.stub.CreateModel(request, timeout=timeout))
+        try:
+            return Model(self.stub.CreateModel(request, timeout=timeout))
+        except grpc.RpcError as error:
+            told = from_rpc_error(error)
+            if "not sent along" in told.message and missing:
+                told.message += "; the client has looked for " + "; ".join(
+                    f"{attribute} at {', '.join(places[:4])}" for attribute, places in list(missing.items())[:4])
+            raise told from error
 
     @raises_axion_error
     def get_model(self, name: str, timeout: float | None = None) -> Model:

@@ -72,6 +72,7 @@ class FileAccess:
         if isinstance(folders, (str, os.PathLike)):
             raise TypeError("file_folders: want a list of folders, not one")
         self._path = os.path.abspath(path)
+        self.missing: dict[str, list[str]] = {}  # by what names a file that is not there, where it was looked for
         self._own = {os.path.realpath(os.path.dirname(self._path)), os.path.dirname(os.path.realpath(self._path))}
         self._allowed = [os.path.realpath(folder) for folder in folders]
         self._packages = {root for folder in self._own if (root := _package_root(folder)) is not None}
@@ -97,8 +98,9 @@ class FileAccess:
         PermissionError
             There are such files, but none that may be sent.
         """
-        refused = None
+        refused, looked = None, []
         for place, package in places:
+            looked.append(os.path.normpath(place))
             if not os.path.isfile(place):
                 continue
             if self._may_send(os.path.realpath(place), package):
@@ -106,6 +108,7 @@ class FileAccess:
                     return place, content.read()
             refused = refused or os.path.realpath(place)
         if refused is None:
+            self.missing[attribute] = list(dict.fromkeys(looked))
             return None
         folder = os.path.dirname(refused)
         raise PermissionError(f"{attribute} of {self._path} is {refused}, which is not sent, being outside of the document's "

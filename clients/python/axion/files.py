@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import xml.etree.ElementTree
 from collections.abc import Iterator, Sequence
 
@@ -45,7 +46,10 @@ def read_mjcf(path: str | os.PathLike[str],
     OSError
         The file itself cannot be read.
     """
-    access = FileAccess(path, file_folders)
+    return _read_mjcf(path, FileAccess(path, file_folders))
+
+
+def _read_mjcf(path: str | os.PathLike[str], access: FileAccess) -> tuple[str, dict[str, bytes]]:
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read()
     assets: dict[str, bytes] = {}
@@ -111,6 +115,29 @@ def _attribute(tag: str, name: str, attribute: str = "file") -> str:
     return f'<{tag} {attribute}="{name}">'
 
 
+def check_text(name: str, text: str) -> None:
+    """Looks whether an argument is the text of a document of its kind, by its root element.
+
+    Parameters
+    ----------
+    name : {"mjcf", "urdf"}
+        The argument.
+    text : str
+        What was given.
+
+    Raises
+    ------
+    ValueError
+        It is a path, or a document of the other kind.
+    """
+    if isinstance(text, os.PathLike) or isinstance(text, str) and "<" not in text and text.strip():
+        raise ValueError(f"{name}: wants the text of a document, not where it is: give path={os.fspath(text)[:200]!r}")
+    root = re.search(r"<\s*([A-Za-z_][\w.:-]*)", re.sub(r"<!--.*?(-->|$)", "", text[:1 << 16], flags=re.DOTALL))
+    kinds = {"mujoco": "mjcf", "robot": "urdf"}
+    if root is not None and kinds.get(root[1], name) != name:
+        raise ValueError(f"{name}: the root element is <{root[1]}>: give the document as {kinds[root[1]]}=")
+
+
 def is_urdf(path: str | os.PathLike[str]) -> bool:
     """Tells whether a file is URDF.
 
@@ -167,6 +194,15 @@ def read_urdf(path: str | os.PathLike[str],
     OSError
         The file itself cannot be read.
     """
+    roots = [*(os.fspath(package) for package in packages), *_ros_packages()]
+    return _read_urdf(path, roots, FileAccess(path, file_folders, roots))
+
+
+def _ros_packages() -> list[str]:
+    return [root for root in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if root]
+
+
+def _read_urdf(path: str | os.PathLike[str], roots: list[str], access: FileAccess) -> tuple[str, dict[str, bytes]]:
     with open(path, encoding="utf-8", errors="replace") as file:
         text = file.read()
     try:
@@ -176,9 +212,6 @@ def read_urdf(path: str | os.PathLike[str],
     folder = os.path.dirname(os.path.abspath(path))
     compiler = robot.find("mujoco/compiler")
     directory = compiler.get("meshdir", compiler.get("assetdir", "")) if compiler is not None else ""
-    roots = [os.fspath(package) for package in packages]
-    roots += [root for root in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if root]
-    access = FileAccess(path, file_folders, roots)
     assets: dict[str, bytes] = {}
     for mesh in robot.iterfind("link/collision/geometry/mesh"):
         name = mesh.get("filename", "")
@@ -188,6 +221,38 @@ def read_urdf(path: str | os.PathLike[str],
         if found is not None:
             assets[name] = found[1]
     return text, assets
+
+
+def read_scene(path: str | os.PathLike[str], file_folders: Sequence[str | os.PathLike[str]] = (),
+               ) -> tuple[str, str, dict[str, bytes], dict[str, list[str]]]:
+    """Reads an MJCF or URDF file as read_mjcf and read_urdf do.
+
+    Parameters
+    ----------
+    path : str or path
+        Where it is.
+    file_folders : sequence of str | path, optional
+        Further folders whose files may be sent.
+
+    Returns
+    -------
+    tuple of str, str, dict of str to bytes, and dict of str to list of str
+        "mjcf" or "urdf"; the text; the files by name; and of files that are not there, by the attribute that names them, where they were
+        looked for.
+
+    Raises
+    ------
+    PermissionError
+        The document names a file that it may not send; the message says which, and by what.
+    OSError
+        The file itself cannot be read.
+    """
+    roots = _ros_packages()
+    if is_urdf(path):
+        access = FileAccess(path, file_folders, roots)
+        return ("urdf", *_read_urdf(path, roots, access), access.missing)
+    access = FileAccess(path, file_folders)
+    return ("mjcf", *_read_mjcf(path, access), access.missing)
 
 
 def _places_of(name: str, folder: str, directory: str, roots: list[str]) -> Iterator[tuple[str, str | None]]:

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import numpy.typing as npt
 
 if TYPE_CHECKING:
     from axion.model import Model
 
+_Value = TypeVar("_Value")
 _Array: TypeAlias = "npt.NDArray[Any]"
 _Answer: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
+
+
+class Choices(dict[str, _Value]):
+    """A dict whose KeyError says what there is.
+
+    Parameters
+    ----------
+    kind : str
+        What the keys name.
+    values : Mapping
+        Its items.
+    """
+
+    def __init__(self, kind: str, values: Mapping[str, _Value]) -> None:
+        super().__init__(values)
+        self.kind = kind
+
+    def __missing__(self, key: object) -> NoReturn:
+        raise KeyError(f"{self.kind}: {key!r} is none of {', '.join(self) or 'none: there are no ' + self.kind + 's'}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.kind, dict(self))
 
 
 def _index(kind: str, name: str, names: Sequence[str]) -> int:

@@ -26,7 +26,7 @@ import ray  # type: ignore[import-not-found, unused-ignore]
 from axion.batch import Batch
 from axion.client import Client
 from axion.errors import UnavailableError
-from axion.files import is_urdf, read_mjcf, read_urdf
+from axion.files import read_scene
 from axion.fleet import Fleet
 from axion.local_server import KeptServer, find_program
 
@@ -112,9 +112,8 @@ class _Actor:
         path = choices.get("path")
         if path is not None and not arguments and not {"mjcf", "urdf", "scene"} & choices.keys():
             # The file is on this machine, and the actor may be on another.
-            text, found = (read_urdf if is_urdf(path) else read_mjcf)(path, file_folders=choices.pop("file_folders", ()))
-            choices.pop("path")
-            choices.update({"urdf" if is_urdf(path) else "mjcf": text, "assets": {**found, **(choices.get("assets") or {})}})
+            kind, text, found, _ = read_scene(choices.pop("path"), choices.pop("file_folders", ()))
+            choices.update({kind: text, "assets": {**found, **(choices.get("assets") or {})}})
         return self.ask("call", "create_model", arguments, choices)
 
     def get_model(self, *arguments: Any, **choices: Any) -> Any:

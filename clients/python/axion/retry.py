@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import random
 import threading
 import time
@@ -32,6 +33,15 @@ _REPEATABLE = _DELETIONS | {
 # What calls end with when the server goes away. CANCELLED is what gRPC gives a call that comes to a server in the moment of its
 # shutdown; a client that ends its own calls knows so.
 _AWAY = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED})
+
+
+def checked_timeout(timeout: float | None) -> float | None:
+    """Seconds, or None for a call that waits for its answer however long that takes; ValueError for what is no time."""
+    if timeout is None or timeout == math.inf:
+        return None
+    if not timeout >= 0:
+        raise ValueError(f"timeout: {timeout} s is no time to wait; None waits for the answer")
+    return float(timeout)
 
 
 def _words(error: grpc.RpcError) -> str:
@@ -94,6 +104,11 @@ class Patience:
         """The client closes: what it cancels is not made again."""
         self._ended.set()
 
+    def check_open(self) -> None:
+        """ValueError once the client is closed, as of a file."""
+        if self.has_ended:
+            raise ValueError(f"the client of {self._target} is closed; make another one")
+
     @property
     def has_ended(self) -> bool:
         return self._ended.is_set()
@@ -107,6 +122,7 @@ class Attempts:
 
     def __init__(self, patience: Patience, seconds: float, timeout: float | None) -> None:
         now = time.monotonic()
+        timeout = checked_timeout(timeout)
         self._patience = patience
         self._deadline = None if timeout is None else now + timeout
         self._end_of_patience = now + seconds
@@ -165,12 +181,13 @@ def is_done_already(name: str, error: grpc.RpcError, attempts: Attempts) -> bool
 
 
 class RetryingMethod:
-    """A method of the stub for unary calls."""
+    """A method of the stub for unary calls, which are made again as long as the patience says."""
 
     def __init__(self, name: str, method: Any, patience: Patience) -> None:
         self._name, self._method, self._patience = name, method, patience
 
     def __call__(self, request: Any, timeout: float | None = None, **arguments: Any) -> Any:
+        self._patience.check_open()
         attempts = self._patience.attempts(timeout)
         while True:
             try:

@@ -34,6 +34,14 @@ def _task_of(task: Task | str, choices: Mapping[str, Any]) -> Task:
     return GYMNASIUM_TASKS[task](**choices)
 
 
+def check_begun(closed: bool, has_begun: bool) -> None:
+    """Raises ClosedEnvironmentError of environments that are closed, and ResetNeeded of those that were never reset."""
+    if closed:
+        raise gymnasium.error.ClosedEnvironmentError("the environments are closed; make new ones")
+    if not has_begun:
+        raise gymnasium.error.ResetNeeded("the environments have not been reset; call reset before the first step")
+
+
 class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32], npt.NDArray[Any]]):
     """A gymnasium.vector.VectorEnv whose environments are the worlds of one batch.
 
@@ -112,6 +120,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         self._generators = [np.random.default_rng() for _ in range(num_envs)]
         self._episode_steps = np.zeros(num_envs, dtype=np.int64)
         self._ended = np.zeros(num_envs, dtype=bool)
+        self._has_begun = False
         self._control = np.zeros((num_envs, self.model.control_count))
         self._state = self._read(None)
         self.single_action_space = self._actions()
@@ -172,6 +181,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         ValueError
             There are not so many seeds, or the mask is none.
         """
+        check_begun(self.closed, True)
         seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed or [None] * self.num_envs)
         if len(seeds) != self.num_envs:
             raise ValueError(f"seed: has {len(seeds)} numbers for {self.num_envs} environments")
@@ -184,6 +194,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
             if seeds[world] is not None:
                 self._generators[world] = np.random.default_rng(seeds[world])
         self._start(np.flatnonzero(mask))
+        self._has_begun = True
         return self.task.observe(self.robot, self._state), {}
 
     def step(self, actions: npt.NDArray[np.float32]) -> tuple[Floats, Floats, _Bools, _Bools, dict[str, Any]]:
@@ -204,8 +215,11 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         ValueError
             The actions have another shape.
         gymnasium.error.ResetNeeded
-            A world has ended and was not reset, with DISABLED.
+            There was no reset yet, or, with DISABLED, a world has ended and was not reset.
+        gymnasium.error.ClosedEnvironmentError
+            The environments are closed.
         """
+        check_begun(self.closed, self._has_begun)
         action = np.asarray(actions, dtype=np.float64)
         if action.shape != self.action_space.shape:
             raise ValueError(f"actions: have shape {list(action.shape)}; it must be {list(self.action_space.shape or ())}")
