@@ -65,6 +65,19 @@ class Mistakes(AxiondCase):
             with self.assertRaisesRegex(KeyError, "'leg' is none of the names .*(hand|palm)"):
                 ask()
 
+    def test_two_hinges_of_one_body_answer_to_their_own_names(self):
+        model = self.client.create_model(mjcf="""<mujoco><worldbody><body name="ball"><joint name="yaw" axis="0 0 1"/>
+            <joint name="pitch" axis="0 1 0"/><geom size=".1"/></body></worldbody></mujoco>""")
+        with self.client.create_batch(model, 2) as batch:
+            batch.set_state(joint_position=[[0.1, 0.2], [0.3, 0.4]], joint_velocity=[[1, 2], [3, 4]])
+            named = model.named(batch.get_state())
+            np.testing.assert_allclose(named.joint("yaw").position, [[0.1], [0.3]], rtol=1e-6)  # float32
+            np.testing.assert_allclose(named.joint("pitch").position, [[0.2], [0.4]], rtol=1e-6)
+            np.testing.assert_allclose(named.joint("pitch").velocity, [[2], [4]], rtol=1e-6)
+            np.testing.assert_allclose(named.joint("yaw+pitch").position, [[0.1, 0.2], [0.3, 0.4]], rtol=1e-6)
+            with self.assertRaisesRegex(KeyError, "yaw.pitch, yaw, pitch"):
+                named.joint("roll")
+
     def test_one_robots_numbers_stand_for_all_worlds(self):
         pose = np.array(self.batch.get_state("body_pose", worlds=0)["body_pose"][0])
         for arguments in ({"joint_position": [0.1, 0.2]}, {"joint_velocity": [0.5, -0.5]}, {"body_pose": pose}, {"time": 2.0},
