@@ -95,7 +95,7 @@ bool FileAccess::may_send(const fs::path& file, const fs::path& package) const {
 }
 
 absl::StatusOr<std::optional<std::pair<fs::path, std::string>>> FileAccess::read(
-    std::string_view attribute, const std::vector<Place>& places) const {
+    const std::string& attribute, const std::vector<Place>& places) const {
   std::error_code error;
   fs::path refused;
   for (const Place& place : places) {

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,7 +29,7 @@ class FileAccess {
   // The first of the places where a file is that may be sent, with its content; nothing if there is no file. An error
   // if there are files, but none that may be sent; `attribute` is what of the document names it.
   absl::StatusOr<std::optional<std::pair<std::filesystem::path, std::string>>> read(
-      std::string_view attribute, const std::vector<Place>& places) const;
+      const std::string& attribute, const std::vector<Place>& places) const;
 
  private:
   bool may_send(const std::filesystem::path& file, const std::filesystem::path& package) const;

@@ -141,7 +141,7 @@ class ModelFiles {
     bool is_included;  // that document
   };
 
-  static std::string attribute(std::string_view tag, std::string_view name) {
+  static std::string attribute(const std::string& tag, const std::string& name) {
     return absl::StrCat("<", tag, " file=\"", name, "\">");
   }
 
@@ -172,7 +172,7 @@ class ModelFiles {
     return absl::OkStatus();
   }
 
-  absl::Status add_file(std::string_view tag, std::string_view named, const fs::path& name,
+  absl::Status add_file(const std::string& tag, const std::string& named, const fs::path& name,
                         const std::vector<Place>& places) {
     auto found = access_.read(attribute(tag, named), places);
     if (found.ok() && found->has_value()) {
