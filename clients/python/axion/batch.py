@@ -85,7 +85,8 @@ class Batch(BatchWrites):
 
     def __reduce__(self) -> NoReturn:
         """A connection does not go to another process; the name of a batch does."""
-        raise TypeError(f"a batch is not pickled: the process that is to have it opens it, by axion.Client(address).get_batch({self.name!r})")
+        raise TypeError("a batch is not pickled: the process that is to have it opens it, by "
+                        f"axion.Client(address).get_batch({self.name!r})")
 
     def __enter__(self) -> Batch:
         return self

@@ -10,11 +10,19 @@ import grpc
 
 from axion import options as choices
 from axion.channel import pages
-from axion.errors import from_rpc_error, raises_axion_error
-from axion.files import check_text, read_scene
+from axion.errors import AxionError, from_rpc_error, raises_axion_error
+from axion.files import check_texts, read_scene
 from axion.model import Model
 from axion.scene import Scene
 from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc
+
+
+def _with_places(error: AxionError, missing: Mapping[str, list[str]]) -> AxionError:
+    """The refusal of a scene, with where the files were looked for that it lacks."""
+    if missing and "not sent along" in error.message:
+        error.message += "; the client has looked for " + "; ".join(
+            f"{attribute} at {', '.join(places[:4])}" for attribute, places in list(missing.items())[:4])
+    return error
 
 
 class ClientModels:
@@ -88,9 +96,8 @@ class ClientModels:
             kind, text, found, missing = read_scene(path, file_folders)
             mjcf, urdf = (text, None) if kind == "mjcf" else (None, text)
             assets = {**found, **(assets or {})}
-        for name, given in (("mjcf", mjcf), ("urdf", urdf)):
-            if given is not None and path is None:
-                check_text(name, given)
+        else:
+            check_texts(mjcf=mjcf, urdf=urdf)
         message = scene.proto if isinstance(scene, Scene) else scene
         request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported,
                                                     shape_overrides=choices.shape_overrides(shape_overrides or {}),
@@ -102,11 +109,7 @@ class ClientModels:
         try:
             return Model(self.stub.CreateModel(request, timeout=timeout))
         except grpc.RpcError as error:
-            told = from_rpc_error(error)
-            if "not sent along" in told.message and missing:
-                told.message += "; the client has looked for " + "; ".join(
-                    f"{attribute} at {', '.join(places[:4])}" for attribute, places in list(missing.items())[:4])
-            raise told from error
+            raise _with_places(from_rpc_error(error), missing) from error
 
     @raises_axion_error
     def get_model(self, name: str, timeout: float | None = None) -> Model:

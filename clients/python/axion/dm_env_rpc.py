@@ -8,9 +8,9 @@ step has none; observations are "observation", float64 [k], "reward" and "discou
 TERMINATED, one that is cut is INTERRUPTED; the step that follows begins another. Several agents may be connected, each in a world of
 its own; a world is free again when its agent leaves it or goes.
 
-It listens on the loopback device without protection, where every user of the machine may use it, and elsewhere with --tls_cert, --tls_key and
---token_file, the file of hashes that axiond has too: agents send `authorization: Bearer TOKEN`. What they do at the server is
-done with this program's own token (AXION_TOKEN).
+It listens on the loopback device without protection, where every user of the machine may use it, and elsewhere with --tls_cert,
+--tls_key and --token_file, the file of hashes that axiond has too: agents send `authorization: Bearer TOKEN`. What they do at
+the server is done with this program's own token (AXION_TOKEN).
 Source: https://github.com/google-deepmind/dm_env_rpc, docs/v1. It needs the extra `dm-env-rpc` of this package.
 """
 

@@ -115,21 +115,25 @@ def _attribute(tag: str, name: str, attribute: str = "file") -> str:
     return f'<{tag} {attribute}="{name}">'
 
 
-def check_text(name: str, text: str) -> None:
-    """Looks whether an argument is the text of a document of its kind, by its root element.
+def check_texts(**texts: str | None) -> None:
+    """Looks whether arguments are texts of documents of their kinds, by the root elements.
 
     Parameters
     ----------
-    name : {"mjcf", "urdf"}
-        The argument.
-    text : str
-        What was given.
+    **texts
+        What was given as `mjcf` and `urdf`, or None.
 
     Raises
     ------
     ValueError
         It is a path, or a document of the other kind.
     """
+    for name, text in texts.items():
+        if text is not None:
+            _check_text(name, text)
+
+
+def _check_text(name: str, text: str) -> None:
     if isinstance(text, os.PathLike) or isinstance(text, str) and "<" not in text and text.strip():
         raise ValueError(f"{name}: wants the text of a document, not where it is: give path={os.fspath(text)[:200]!r}")
     root = re.search(r"<\s*([A-Za-z_][\w.:-]*)", re.sub(r"<!--.*?(-->|$)", "", text[:1 << 16], flags=re.DOTALL))

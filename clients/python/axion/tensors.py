@@ -59,8 +59,9 @@ def to_tensor(array: npt.ArrayLike, name: str = "array") -> tensor_pb2.Tensor:
 
 
 # Dimensions of what worlds are given, with that of the worlds.
-WORLD_DIMENSIONS = {"body_pose": 3, "body_velocity": 3, "joint_position": 2, "joint_velocity": 2, "time": 1, "activation": 2, "mocap_pose": 3,
-                    "mass_scale": 2, "friction_scale": 1, "gain_scale": 2, "body_wrench": 3, "action": 2}
+WORLD_DIMENSIONS = {"body_pose": 3, "body_velocity": 3, "joint_position": 2, "joint_velocity": 2, "time": 1, "activation": 2,
+                    "mocap_pose": 3, "mass_scale": 2, "friction_scale": 1, "gain_scale": 2, "body_wrench": 3,
+                    "action": 2}
 
 
 def of_each_world(array: npt.ArrayLike, dimensions: int, world_count: int) -> npt.ArrayLike:

@@ -100,7 +100,8 @@ class Mistakes(AxiondCase):
         self.batch.reset()
         self.assertEqual(self.batch.step(body_wrench=np.stack([wrench] * 3), outputs=["body_pose"])["body_pose"].tobytes(), one)
         with self.client.create_batch(self.model, 4, mass_scale=[2.0, 3.0], friction_scale=0.5, gain_scale=[2.0]) as scaled:
-            with self.client.create_batch(self.model, 4, mass_scale=[[2.0, 3.0]] * 4, friction_scale=[0.5] * 4, gain_scale=[[2.0]] * 4) as same:
+            with self.client.create_batch(self.model, 4, mass_scale=[[2.0, 3.0]] * 4, friction_scale=[0.5] * 4,
+                                          gain_scale=[[2.0]] * 4) as same:
                 self.assertEqual(scaled.step([1.0], 20, "body_pose")["body_pose"].tobytes(),
                                  same.step([1.0], 20, "body_pose")["body_pose"].tobytes())
         with self.assertRaisesRegex(axion.AxionError, "joint_position"):
@@ -133,7 +134,8 @@ class Mistakes(AxiondCase):
     def test_an_asset_that_is_missing_is_told_with_where_it_was_looked_for(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "robot.xml")
-            path.write_text(SCENE.replace("<worldbody>", "<compiler meshdir='meshes'/><asset><mesh name='m' file='leg.stl'/></asset><worldbody><geom type='mesh' mesh='m'/>"))
+            path.write_text(SCENE.replace("<worldbody>", "<compiler meshdir='meshes'/><asset><mesh name='m' file='leg.stl'/></asset>"
+                                          "<worldbody><geom type='mesh' mesh='m'/>"))
             with self.assertRaises(axion.InvalidArgumentError) as caught:
                 self.client.create_model(path=path)
             self.assertIn(f"{folder}/meshes/leg.stl", str(caught.exception))

@@ -1,6 +1,5 @@
 """The page of reference of the Python package, as the site has it: made by tools/docs, rendered by MkDocs without its theme."""
 
-import importlib
 import inspect
 import pathlib
 import re
@@ -9,6 +8,7 @@ import tempfile
 import unittest
 
 import axion
+import axion.gym
 from axiond_case import ROOT
 
 try:
@@ -28,9 +28,7 @@ _LEFT_OUT = ("axion.viewing", "axion.aio", "axion.ray_fleet", "axion.dm_env_rpc"
 def public_methods():
     """Of every class that the page names, inherited or not: "Batch.reset"."""
     classes = {f"axion.{name}": getattr(axion, name) for name in axion.__all__}
-    for module in (importlib.import_module(name) for name in ("axion.gym",)):
-        names = getattr(module, "__all__", [name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__])
-        classes.update({f"{module.__name__}.{name}": getattr(module, name) for name in names if not name.startswith("_")})
+    classes.update({f"axion.gym.{name}": getattr(axion.gym, name) for name in axion.gym.__all__})
     found = set()
     for path, value in classes.items():
         if not inspect.isclass(value) or not value.__module__.startswith("axion."):
