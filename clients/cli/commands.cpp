@@ -7,9 +7,9 @@ using Flags = std::vector<const char*>;
 
 // Of commands that make worlds of a file.
 const Flags kNewBatch{
-    "worlds",      "dt",       "preset", "precision",         "tolerance",       "options",         "seed",
-    "noise",       "idle_ttl", "assets", "allow_unsupported", "shape_overrides", "joint_overrides", "base",
-    "base_height", "motors",   "ground", "self_collision",    "keep_overlaps",   "massless"};
+    "worlds", "dt",          "preset", "precision",    "tolerance",         "options",         "seed",
+    "noise",  "idle_ttl",    "assets", "file_folders", "allow_unsupported", "shape_overrides", "joint_overrides",
+    "base",   "base_height", "motors", "ground",       "self_collision",    "keep_overlaps",   "massless"};
 
 Flags joined(Flags first, const Flags& second) {
   first.insert(first.end(), second.begin(), second.end());

@@ -36,6 +36,10 @@ ABSL_FLAG(double, noise, 0, "half width of the uniform noise on initial joint po
 ABSL_FLAG(absl::Duration, idle_ttl, absl::ZeroDuration(),
           "the batch is deleted when nobody has named it for this long; 0 takes the server's default");
 ABSL_FLAG(Words, assets, {}, "files that the scene file names beside it: name=path or path, separated by commas");
+ABSL_FLAG(
+    Words, file_folders, {},
+    "further folders, separated by commas, of which files that the scene file names may be sent; else those below "
+    "its own folder, and meshes of its package or checkout");
 ABSL_FLAG(bool, allow_unsupported, false, "take scenes with elements that are not supported; they become warnings");
 
 ABSL_FLAG(std::string, base, "fixed", "of a URDF file: the root link is fixed to the world, or free");

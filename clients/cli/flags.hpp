@@ -35,6 +35,7 @@ ABSL_DECLARE_FLAG(uint64_t, seed);
 ABSL_DECLARE_FLAG(double, noise);
 ABSL_DECLARE_FLAG(absl::Duration, idle_ttl);
 ABSL_DECLARE_FLAG(std::vector<std::string>, assets);
+ABSL_DECLARE_FLAG(std::vector<std::string>, file_folders);
 ABSL_DECLARE_FLAG(std::string, base);
 ABSL_DECLARE_FLAG(double, base_height);
 ABSL_DECLARE_FLAG(bool, motors);

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <initializer_list>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -14,7 +11,9 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "clients/cli/file_access.hpp"
 
 namespace axion::cli {
 namespace {
@@ -71,14 +70,12 @@ std::vector<std::string> collision_meshes(std::string_view text) {
   return names;
 }
 
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 // What a start tag of a document refers to.
 enum class Refers { kInclude, kModel, kAsset, kDirectory };  // the last: the folder of meshes
-using Reference = std::pair<Refers, std::string>;
+struct Reference {
+  Refers kind;
+  std::string name, tag;
+};
 
 // In the order of the document, without comments.
 std::vector<Reference> references_of(std::string_view text) {
@@ -92,7 +89,7 @@ std::vector<Reference> references_of(std::string_view text) {
     if (name == "compiler") {
       const std::string own = attribute_of(tag, "meshdir"), general = attribute_of(tag, "assetdir");
       if (!own.empty() || !general.empty()) {
-        found.emplace_back(Refers::kDirectory, own.empty() ? general : own);
+        found.push_back({Refers::kDirectory, own.empty() ? general : own, "compiler"});
       }
     }
     if (file.empty()) {
@@ -101,101 +98,131 @@ std::vector<Reference> references_of(std::string_view text) {
     const bool is_mesh = absl::EndsWithIgnoreCase(file, ".stl") || absl::EndsWithIgnoreCase(file, ".obj") ||
                          absl::EndsWithIgnoreCase(file, ".msh");
     if (name == "include") {
-      found.emplace_back(Refers::kInclude, file);
+      found.push_back({Refers::kInclude, file, std::string(name)});
     } else if (name == "model") {
-      found.emplace_back(Refers::kModel, file);
+      found.push_back({Refers::kModel, file, std::string(name)});
     } else if (name == "hfield" || (name == "mesh" && is_mesh)) {
-      found.emplace_back(Refers::kAsset, file);
+      found.push_back({Refers::kAsset, file, std::string(name)});
     }
   }
   return found;
 }
 
-// Adds what an MJCF document and those that it includes refer to; it is in the folder `prefix` of `folder`. Returns the
-// names of the models that it attaches.
-std::vector<std::string> add_files(const std::string& text, const fs::path& folder, const fs::path& prefix,
-                                   std::map<std::string, std::string>& files) {
-  std::error_code error;
-  const fs::path root = folder / prefix;
-  std::set<std::string> done;
-  std::string directory;
+// Of one model: a document and what it includes, which is in the folder `prefix` of `folder`.
+class ModelFiles {
+ public:
+  ModelFiles(const fs::path& folder, const fs::path& prefix, const FileAccess& access,
+             std::map<std::string, std::string>& files)
+      : prefix_(prefix), root_(folder / prefix), access_(access), files_(files) {}
+
+  // Adds what it refers to. Returns the names of the models that it attaches.
+  absl::StatusOr<std::vector<std::string>> add(const std::string& text) {
+    auto status = visit(root_, text, false);
+    for (const Asset& asset : assets_) {
+      const fs::path name = fs::path(directory_) / asset.name;
+      std::vector<Place> places{{root_ / name}, {asset.here / name}};
+      // Beside an included document, as MuJoCo looks; a model's own document has but its mesh directory.
+      if (asset.is_included) {
+        places.push_back({asset.here / asset.name});
+      }
+      status.Update(add_file(asset.tag, asset.name, name, places));
+    }
+    for (std::string& model : models_) {
+      status.Update(add_file("model", model, model, {{root_ / model}}));
+      model = (prefix_ / model).string();
+    }
+    return status.ok() ? absl::StatusOr<std::vector<std::string>>(models_) : status;
+  }
+
+ private:
   struct Asset {
-    std::string name;
+    std::string name, tag;
     fs::path here;     // the folder of the document that names it
     bool is_included;  // that document
   };
-  std::vector<Asset> assets;
-  std::vector<std::string> models;
+
+  static std::string attribute(const std::string& tag, const std::string& name) {
+    return absl::StrCat("<", tag, " file=\"", name, "\">");
+  }
+
   // What an include refers to comes in its place, so that the last compiler of all of it has its say.
-  const std::function<void(const fs::path&, const std::string&, bool)> visit =
-      [&](const fs::path& here, const std::string& document, bool is_included) {
-        for (const auto& [kind, name] : references_of(document)) {
-          if (kind == Refers::kDirectory) {
-            directory = name;
-          } else if (kind == Refers::kAsset) {
-            assets.push_back({name, here, is_included});
-          } else if (kind == Refers::kModel) {
-            models.push_back(name);
-          }
-          if (kind != Refers::kInclude || !done.insert(name).second) {
-            continue;
-          }
-          for (const fs::path& start : {root, here}) {
-            const fs::path place = start / name;
-            if (!fs::is_regular_file(place, error)) {
-              continue;
-            }
-            const std::string content = files[(prefix / name).string()] = content_of(place);
-            visit(place.parent_path(), content, true);
-            break;
-          }
+  absl::Status visit(const fs::path& here, const std::string& document, bool is_included) {
+    for (const auto& [kind, name, tag] : references_of(document)) {
+      if (kind == Refers::kDirectory) {
+        directory_ = name;
+      } else if (kind == Refers::kAsset) {
+        assets_.push_back({name, tag, here, is_included});
+      } else if (kind == Refers::kModel) {
+        models_.push_back(name);
+      }
+      if (kind != Refers::kInclude || !done_.insert(name).second) {
+        continue;
+      }
+      const auto found = access_.read(attribute(tag, name), {{root_ / name}, {here / name}});
+      if (!found.ok()) {
+        return found.status();
+      }
+      if (found->has_value()) {
+        files_[(prefix_ / name).string()] = (*found)->second;
+        if (auto status = visit((*found)->first.parent_path(), (*found)->second, true); !status.ok()) {
+          return status;
         }
-      };
-  visit(root, text, false);
-  const auto add = [&](const fs::path& name, std::initializer_list<fs::path> places) {
-    for (const fs::path& place : places) {
-      if (fs::is_regular_file(place, error)) {
-        files[(prefix / name).string()] = content_of(place);
-        return;
       }
     }
-  };
-  for (const Asset& asset : assets) {
-    const fs::path name = fs::path(directory) / asset.name;
-    // Beside an included document, as MuJoCo looks; a model's own document has but its mesh directory.
-    add(name, {root / name, asset.here / name, asset.is_included ? asset.here / asset.name : root / name});
+    return absl::OkStatus();
   }
-  for (std::string& model : models) {
-    add(model, {root / model});
-    model = (prefix / model).string();
+
+  absl::Status add_file(const std::string& tag, const std::string& named, const fs::path& name,
+                        const std::vector<Place>& places) {
+    auto found = access_.read(attribute(tag, named), places);
+    if (found.ok() && found->has_value()) {
+      files_[(prefix_ / name).string()] = std::move((*found)->second);
+    }
+    return found.status();
   }
-  return models;
+
+  const fs::path prefix_, root_;
+  const FileAccess& access_;
+  std::map<std::string, std::string>& files_;
+  std::set<std::string> done_;
+  std::string directory_;
+  std::vector<Asset> assets_;
+  std::vector<std::string> models_;
+};
+
+// Where ROS_PACKAGE_PATH says that packages are.
+std::vector<fs::path> package_folders() {
+  std::vector<fs::path> folders;
+  if (const char* packages = std::getenv("ROS_PACKAGE_PATH"); packages != nullptr) {
+    for (const auto folder : absl::StrSplit(packages, ':', absl::SkipEmpty())) {
+      folders.push_back(fs::path(std::string(folder)).lexically_normal());
+    }
+  }
+  return folders;
 }
 
-std::vector<fs::path> places_of(const std::string& name, const fs::path& folder) {
-  std::vector<fs::path> places;
+std::vector<Place> places_of(const std::string& name, const fs::path& folder) {
+  std::vector<Place> places;
   const std::size_t scheme = name.find("://");
   if (scheme == std::string::npos || absl::StartsWith(name, "file://")) {
     const fs::path path = scheme == std::string::npos ? name : name.substr(scheme + 3);
-    places.push_back(folder / path);
+    places.push_back({folder / path});
     // From a folder on that the document is in, as names relative to a root of assets have it.
     for (fs::path root = folder; path.is_relative() && root != root.parent_path();) {
       root = root.parent_path();
-      places.push_back(root / path);
+      places.push_back({root / path});
     }
     return places;
   }
   const std::pair<std::string, std::string> parts = absl::StrSplit(name.substr(scheme + 3), absl::MaxSplits('/', 1));
   const auto look_in = [&](const fs::path& root) {
-    places.push_back(root / parts.first / parts.second);
+    places.push_back({root / parts.first / parts.second, root / parts.first});
     if (root.filename() == parts.first) {
-      places.push_back(root / parts.second);
+      places.push_back({root / parts.second, root});
     }
   };
-  if (const char* packages = std::getenv("ROS_PACKAGE_PATH"); packages != nullptr) {
-    for (const auto root : absl::StrSplit(packages, ':', absl::SkipEmpty())) {
-      look_in(fs::path(std::string(root)).lexically_normal());
-    }
+  for (const fs::path& root : package_folders()) {
+    look_in(root);
   }
   for (fs::path root = folder;; root = root.parent_path()) {
     look_in(root);
@@ -203,9 +230,9 @@ std::vector<fs::path> places_of(const std::string& name, const fs::path& folder)
       break;
     }
   }
-  places.push_back(folder / parts.second);
-  places.push_back(folder.parent_path() / parts.second);
-  places.push_back(folder / name.substr(scheme + 3));  // package://FILE
+  places.push_back({folder / parts.second});
+  places.push_back({folder.parent_path() / parts.second});
+  places.push_back({folder / name.substr(scheme + 3)});  // package://FILE
   return places;
 }
 
@@ -256,16 +283,22 @@ bool is_urdf(const std::string& path, const std::string& text) {
   return at != std::string::npos && text.compare(at, 6, "<robot") == 0;
 }
 
-std::map<std::string, std::string> files_of_mjcf(const std::string& path, const std::string& text) {
+absl::StatusOr<std::map<std::string, std::string>> files_of_mjcf(const std::string& path, const std::string& text,
+                                                                 const std::vector<std::string>& file_folders) {
   std::error_code error;
   const fs::path folder = fs::absolute(path, error).parent_path();
+  const FileAccess access(path, file_folders);
   std::map<std::string, std::string> files;
   std::vector<std::pair<fs::path, std::string>> models{{fs::path(), text}};  // the folder of each, and its text
   std::set<std::string> done;
   while (!models.empty()) {
     const auto [prefix, document] = std::move(models.back());
     models.pop_back();
-    for (const std::string& model : add_files(document, folder, prefix, files)) {
+    const auto attached = ModelFiles(folder, prefix, access, files).add(document);
+    if (!attached.ok()) {
+      return attached.status();
+    }
+    for (const std::string& model : *attached) {
       if (done.insert(model).second && files.contains(model)) {
         models.emplace_back(fs::path(model).parent_path(), files[model]);
       }
@@ -274,20 +307,22 @@ std::map<std::string, std::string> files_of_mjcf(const std::string& path, const 
   return files;
 }
 
-std::map<std::string, std::string> meshes_of_urdf(const std::string& path, const std::string& text) {
+absl::StatusOr<std::map<std::string, std::string>> meshes_of_urdf(const std::string& path, const std::string& text,
+                                                                  const std::vector<std::string>& file_folders) {
   std::map<std::string, std::string> meshes;
   std::error_code error;
   const fs::path folder = fs::absolute(path, error).parent_path();
+  const FileAccess access(path, file_folders, package_folders());
   for (const std::string& name : collision_meshes(text)) {
     if (name.empty() || meshes.contains(name)) {
       continue;
     }
-    for (const fs::path& place : places_of(name, folder)) {
-      if (!fs::is_regular_file(place, error)) {
-        continue;
-      }
-      meshes[name] = content_of(place);
-      break;
+    auto found = access.read(absl::StrCat("<mesh filename=\"", name, "\">"), places_of(name, folder));
+    if (!found.ok()) {
+      return found.status();
+    }
+    if (found->has_value()) {
+      meshes[name] = std::move((*found)->second);
     }
   }
   return meshes;

@@ -110,8 +110,12 @@ absl::StatusOr<v1::Model> open_model(const client::Client& client, const std::st
     return options.status();
   }
   const bool urdf = is_urdf(word, text);
-  options->assets.merge(urdf ? meshes_of_urdf(word, text)
-                             : files_of_mjcf(word, text));  // what --assets gives comes first
+  const std::vector<std::string> folders = absl::GetFlag(FLAGS_file_folders);
+  auto files = urdf ? meshes_of_urdf(word, text, folders) : files_of_mjcf(word, text, folders);
+  if (!files.ok()) {
+    return files.status();
+  }
+  options->assets.merge(*std::move(files));  // what --assets gives comes first
   if (urdf) {
     if (const auto status = set_urdf_options(options->urdf); !status.ok()) {
       return status;

@@ -56,10 +56,7 @@ absl::StatusOr<v1::StepResponse> Batch::send_step(absl::StatusOr<v1::StepRequest
   if (!request.ok()) {
     return request.status();
   }
-  if (request->request_id().empty() && connection_->tries_again()) {
-    request->set_request_id(new_request_id());
-  }
-  return connection_->call(&Stub::Step, *request, !request->request_id().empty());
+  return connection_->call_once(&Stub::Step, *request);
 }
 
 absl::StatusOr<StepResult> Batch::step(const StepArguments& arguments) const {
@@ -89,7 +86,7 @@ absl::StatusOr<v1::TaskAnswer> Batch::begin_episodes(const EpisodeArguments& arg
   if (update->ByteSizeLong() > 0) {
     *request.mutable_state() = *std::move(update);
   }
-  auto response = connection_->call(&Stub::Reset, request);
+  auto response = connection_->call_once(&Stub::Reset, request);
   if (!response.ok()) {
     return response.status();
   }
@@ -147,7 +144,7 @@ absl::Status Batch::reset(std::span<const std::int32_t> worlds, const std::strin
   if (update->ByteSizeLong() > 0) {
     *request.mutable_state() = *std::move(update);
   }
-  return connection_->call(&Stub::Reset, request).status();
+  return connection_->call_once(&Stub::Reset, request).status();
 }
 
 absl::Status Batch::set_state(const StateArguments& state, std::span<const std::int32_t> worlds) const {
@@ -157,7 +154,7 @@ absl::Status Batch::set_state(const StateArguments& state, std::span<const std::
     return update.status();
   }
   *request.mutable_state() = *std::move(update);
-  return connection_->call(&Stub::SetState, request).status();
+  return connection_->call_once(&Stub::SetState, request).status();
 }
 
 absl::StatusOr<v1::GetStateResponse> Batch::get_state(const std::vector<std::string>& fields,

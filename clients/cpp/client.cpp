@@ -133,10 +133,7 @@ absl::StatusOr<Batch> Client::create_batch(const std::string& model, int world_c
 
 absl::StatusOr<Batch> Client::create_batch(const v1::CreateBatchRequest& request) const {
   v1::CreateBatchRequest once = request;
-  if (once.request_id().empty() && connection_->tries_again()) {
-    once.set_request_id(new_request_id());
-  }
-  auto info = connection_->call(&Stub::CreateBatch, once, !once.request_id().empty());
+  auto info = connection_->call_once(&Stub::CreateBatch, once);
   if (!info.ok()) {
     return info.status();
   }

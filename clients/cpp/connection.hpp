@@ -83,6 +83,17 @@ class Connection {
     return {tries ? std::min(end, deadline) : absl::InfinitePast(), end};
   }
 
+  // A call that is to be made once however often it is sent.
+  template <typename Response, typename Request>
+  absl::StatusOr<Response> call_once(grpc::Status (v1::Simulation::StubInterface::*method)(grpc::ClientContext*,
+                                                                                           const Request&, Response*),
+                                     Request& request) {
+    if (request.request_id().empty() && tries_again()) {
+      request.set_request_id(new_request_id());
+    }
+    return call(method, request, !request.request_id().empty());
+  }
+
   // call<Response>(&StubInterface::GetModel, request). Made again while the server is UNAVAILABLE, if it was there once
   // and a repetition does no harm.
   template <typename Response, typename Request>

@@ -33,11 +33,7 @@ absl::Status check_counts(const v1::StepRequest& request, const schedule::Limits
   if (every < 0 || (every > 0 && steps % every != 0)) {
     return invalid_field("record_every", absl::StrCat("is ", every, "; it must be 0 or divide step_count = ", steps));
   }
-  if (request.request_id().size() > kMaxRequestIdLength) {
-    return invalid_field("request_id", absl::StrCat("has ", request.request_id().size(), " characters; at most ",
-                                                    kMaxRequestIdLength, " are taken"));
-  }
-  return absl::OkStatus();
+  return check_request_id(request.request_id());
 }
 
 // Sets `view` if the tensor is present.
@@ -101,6 +97,12 @@ Shape output_shape(std::int64_t count, std::optional<std::int64_t> records, cons
 }
 
 }  // namespace
+
+absl::Status check_request_id(absl::string_view id) {
+  if (id.size() <= kMaxRequestIdLength) return absl::OkStatus();
+  return invalid_field("request_id",
+                       absl::StrCat("has ", id.size(), " characters; at most ", kMaxRequestIdLength, " are taken"));
+}
 
 absl::Status check_answer_bytes(double bytes, const schedule::Limits& limits) {
   if (bytes <= static_cast<double>(limits.max_message_bytes)) return absl::OkStatus();

@@ -27,6 +27,9 @@ inline std::int64_t count_of(std::span<const std::int32_t> worlds, const schedul
   return static_cast<std::int64_t>(schedule::world_count_of(worlds, batch));
 }
 
+// At most so long.
+absl::Status check_request_id(absl::string_view id);
+
 // In range and distinct. Empty stays empty: all worlds.
 absl::StatusOr<std::vector<std::int32_t>> worlds_of(const google::protobuf::RepeatedField<std::int32_t>& indices,
                                                     const schedule::BatchInfo& batch);

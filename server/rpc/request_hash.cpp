@@ -98,4 +98,28 @@ std::uint64_t request_hash(const v1::CreateBatchRequest& request) {
   return hash_of([&](google::protobuf::io::CodedOutputStream& stream) { write(request, stream); });
 }
 
+std::uint64_t request_hash(const v1::ResetRequest& request) {
+  if (request.request_id().empty()) return 0;
+  v1::ResetRequest small;  // all but what may be too large to be copied
+  *small.mutable_world_indices() = request.world_indices();
+  small.set_keyframe(request.keyframe());
+  *small.mutable_seeds() = request.seeds();
+  return hash_of([&](google::protobuf::io::CodedOutputStream& stream) {
+    stream.WriteString("Reset");  // an id is one of all that is done to a batch
+    write(small, stream);
+    if (request.has_state()) write(request.state(), stream);
+  });
+}
+
+std::uint64_t request_hash(const v1::SetStateRequest& request) {
+  if (request.request_id().empty()) return 0;
+  v1::SetStateRequest small;
+  *small.mutable_world_indices() = request.world_indices();
+  return hash_of([&](google::protobuf::io::CodedOutputStream& stream) {
+    stream.WriteString("SetState");
+    write(small, stream);
+    if (request.has_state()) write(request.state(), stream);
+  });
+}
+
 }  // namespace axion::server::rpc

@@ -8,9 +8,11 @@
 namespace axion::server::rpc {
 
 // The first bits of a SHA-256, the same on every machine and in every run, since they are kept; 0 only without a
-// request_id. Of a step neither where it is made, since a batch may go on under another name, nor which incarnation it
-// expects, which a repetition may find out.
+// request_id. Of what is done to a batch neither where it is made, since a batch may go on under another name, nor
+// which incarnation it expects, which a repetition may find out.
 std::uint64_t request_hash(const v1::StepRequest& request);
 std::uint64_t request_hash(const v1::CreateBatchRequest& request);
+std::uint64_t request_hash(const v1::ResetRequest& request);
+std::uint64_t request_hash(const v1::SetStateRequest& request);
 
 }  // namespace axion::server::rpc

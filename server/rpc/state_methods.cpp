@@ -8,7 +8,9 @@
 #include "server/rpc/field_names.hpp"
 #include "server/rpc/options_conversion.hpp"
 #include "server/rpc/request_conversion.hpp"
+#include "server/rpc/request_hash.hpp"
 #include "server/rpc/simulation_service.hpp"
+#include "server/rpc/step_exchange.hpp"
 #include "server/rpc/task_exchange.hpp"
 #include "server/rpc/world_reports.hpp"
 #include "server/schedule/failure.hpp"
@@ -78,6 +80,7 @@ absl::Status check_task_reset(const BatchHandle& batch, std::int64_t count, int 
 
 void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, v1::ResetResponse* response) {
   const auto prepare = [this, call, request, response](const auto& batch) -> absl::StatusOr<Work> {
+    if (absl::Status id = check_request_id(request->request_id()); !id.ok()) return id;
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     const std::int64_t count = count_of(*worlds, *batch);
@@ -100,7 +103,8 @@ void SimulationService::Reset(UnaryCall* call, const v1::ResetRequest* request, 
         return absl::OkStatus();
       }));
     }
-    return work;
+    return made_once(batch, {request->request_id(), request_hash(*request)}, call->memory().another(), response,
+                     std::move(work));
   };
   with_batch(call, request->batch(), schedule::Effect::kChanges, prepare);
 }
@@ -133,13 +137,16 @@ void SimulationService::GetState(UnaryCall* call, const v1::GetStateRequest* req
 }
 
 void SimulationService::SetState(UnaryCall* call, const v1::SetStateRequest* request, v1::SetStateResponse*) {
-  with_batch(call, request->batch(), schedule::Effect::kChanges, [request](const auto& batch) -> absl::StatusOr<Work> {
+  const auto prepare = [call, request](const auto& batch) -> absl::StatusOr<Work> {
+    if (absl::Status id = check_request_id(request->request_id()); !id.ok()) return id;
     auto worlds = worlds_of(request->world_indices(), batch->info);
     if (!worlds.ok()) return worlds.status();
     const auto state = to_state(request->state(), batch->info, count_of(*worlds, *batch));
     if (!state.ok()) return state.status();
-    return schedule::change_passes(batch, {.worlds = *std::move(worlds), .state = *state});
-  });
+    return made_once(batch, {request->request_id(), request_hash(*request)}, call->memory().another(), nullptr,
+                     schedule::change_passes(batch, {.worlds = *std::move(worlds), .state = *state}));
+  };
+  with_batch(call, request->batch(), schedule::Effect::kChanges, prepare);
 }
 
 void SimulationService::GetContacts(UnaryCall* call, const v1::GetContactsRequest* request,

@@ -4,6 +4,7 @@
 
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/task_exchange.hpp"
+#include "server/schedule/failure.hpp"
 
 namespace axion::server::rpc {
 namespace {
@@ -52,6 +53,67 @@ std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& b
   v1::StepResponse response;
   if (!response.ParseFromString(bytes)) return nullptr;
   return std::make_shared<const StoredResponse>(std::move(response), std::move(memory));
+}
+
+namespace {
+
+struct Change {
+  std::shared_ptr<schedule::BatchHandle> batch;
+  ChangeId id;
+  schedule::MemoryHold memory;
+  v1::ResetResponse* response;
+  bool is_repeated = false;
+};
+
+absl::Status answer_again(Change& change) {
+  const schedule::Remembered* before = change.batch->replays.find(change.id.request_id);
+  if (before == nullptr) return absl::OkStatus();
+  absl::Status same = schedule::check_same_request(change.id.request_id, before->request_hash, change.id.hash);
+  if (!same.ok() || !before->refusal.ok()) return same.ok() ? before->refusal : same;
+  const v1::StepResponse& answer = static_cast<const StoredResponse&>(*before->memory).response();
+  if (change.response != nullptr && answer.has_task()) *change.response->mutable_task() = answer.task();
+  change.is_repeated = true;
+  return absl::OkStatus();
+}
+
+void remember(Change& change) {
+  v1::StepResponse answer;
+  answer.set_request_id(change.id.request_id);
+  std::shared_ptr<const StoredResponse> kept;
+  schedule::guarded([&] {
+    if (change.response != nullptr && change.response->has_task()) *answer.mutable_task() = change.response->task();
+    absl::Status fits = change.memory.grow(static_cast<std::int64_t>(answer.SpaceUsedLong()), "the answer kept");
+    if (fits.ok()) kept = std::make_shared<const StoredResponse>(std::move(answer), std::move(change.memory));
+    return fits;
+  }).IgnoreError();
+  schedule::ReplayCache& replays = change.batch->replays;
+  if (kept != nullptr) {
+    replays.put(change.id.request_id, {.memory = std::move(kept), .refusal = {}, .request_hash = change.id.hash});
+  } else {
+    replays.forget(schedule::ReplayCache::hash_of(change.id.request_id));  // there was no room for the answer
+  }
+  schedule::count_replays(*change.batch);
+}
+
+}  // namespace
+
+std::vector<schedule::Pass> made_once(std::shared_ptr<schedule::BatchHandle> batch, ChangeId id,
+                                      schedule::MemoryHold memory, v1::ResetResponse* response,
+                                      std::vector<schedule::Pass> passes) {
+  if (id.request_id.empty()) return passes;
+  const auto change = std::make_shared<Change>(Change{std::move(batch), std::move(id), std::move(memory), response});
+  std::vector<schedule::Pass> all{schedule::whole([change](Engine&) { return answer_again(*change); })};
+  for (schedule::Pass& pass : passes) {
+    pass.run = [change, run = std::move(pass.run)](Engine& engine, std::size_t first, std::size_t last) {
+      return change->is_repeated ? absl::OkStatus() : run(engine, first, last);
+    };
+    all.push_back(std::move(pass));
+  }
+  all.push_back(schedule::whole([change](Engine&) {
+    if (!change->is_repeated) remember(*change);
+    return absl::OkStatus();
+  }));
+  return all;
 }
 
 absl::Status submit_step(const v1::StepRequest& request, v1::StepResponse& response, const schedule::Tenant& tenant,

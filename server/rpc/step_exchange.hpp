@@ -1,9 +1,11 @@
 // One Step request and its answer: what a unary call and a stream have in common.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "axion/v1/simulation.pb.h"
@@ -35,6 +37,18 @@ class StepResponder final : public schedule::StepSink {
 // What a StepResponder keeps of an answer, as bytes, and back with what it takes; none if the bytes are no answer.
 std::string response_bytes(const schedule::StepMemory& memory);
 std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& bytes, schedule::MemoryHold memory);
+
+// What names a change of a batch that may be asked for again.
+struct ChangeId {
+  std::string request_id;  // empty: it is made as often as it is asked for
+  std::uint64_t hash = 0;  // of what is asked for
+};
+
+// A change of a batch in these passes, which fill `response` unless that is none, made once for its id: a repetition gets
+// what the first was answered, and changes nothing. `memory` is for what is remembered.
+std::vector<schedule::Pass> made_once(std::shared_ptr<schedule::BatchHandle> batch, ChangeId id,
+                                      schedule::MemoryHold memory, v1::ResetResponse* response,
+                                      std::vector<schedule::Pass> passes);
 
 // Checks and submits. `request`, `response` and `parts` outlive the call of `done`, which happens if this returns OK:
 // once, within this call (schedule::Call::lends_thread) or on the device's thread. If this refuses, `done` is not

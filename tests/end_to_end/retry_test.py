@@ -15,7 +15,10 @@ import threading
 import time
 import unittest
 
+import grpc
+
 import axion
+from axion.v1 import state_pb2
 
 import access_case as case
 from cutting_proxy import CuttingProxy  # access_case knows where it is
@@ -99,6 +102,51 @@ class Retries(unittest.TestCase):
             self.assertEqual(result.step_index.tolist(), [i + 1] * 3)
         self.assertEqual(result['body_pose'].tobytes(), self.expected)
         self.assertEqual(server.metric('axion_world_steps_total{device="cpu"}'), 3 * STEPS)
+
+    def test_a_reset_and_a_state_whose_answer_is_lost_are_made_once(self):
+        server = self.serve()
+        proxy = CuttingProxy(server.port)
+        self.addCleanup(proxy.close)
+        client, own = self.client(proxy.address), self.client(server.address)
+        task = {'observation': [{'quantity': {'field': 'joint_position'}}],
+                'start': [{'of': 'START_OF_POSITION', 'start': 7, 'lower': -0.1, 'upper': 0.1}]}
+        model = client.create_model(MODEL)
+        name = client.create_batch(model, 2, task=task).name
+        # The first, in the place of the client's, loses its answer; the second is of a server that nothing happens to.
+        batch, other = client.get_batch(name), own.create_batch(model, 2, task=task)
+        action = [[0.0] * batch.task.action_size] * 2
+
+        def lose(method, call):
+            page = f'axion_rpc_duration_seconds_count{{code="OK",method="{method}"}}'
+            made = server.metric(page, 0)
+            proxy.mute()
+            threading.Thread(target=lambda: (case.eventually(lambda: server.metric(page, 0) > made), proxy.cut())).start()
+            return call()
+
+        for _ in range(3):
+            seen = lose('Reset', batch.begin_episodes)
+            self.assertEqual(seen.tolist(), other.begin_episodes().tolist())
+            self.assertEqual(batch.step_task(action).episode.tolist(), other.step_task(action).episode.tolist())
+        # Between a state that was set and its repetition another client steps: it is not set back.
+        position = other.get_state('joint_position')['joint_position']
+        elsewhere = own.get_batch(name)
+        request = state_pb2.SetStateRequest(batch=name, request_id='once')
+        request.state.joint_position.CopyFrom(axion.to_tensor(position, 'joint_position'))
+        own.stub.SetState(request)
+        stepped = elsewhere.step(steps=5, outputs=['body_pose'])['body_pose'].tobytes()
+        own.stub.SetState(request)
+        self.assertEqual(elsewhere.get_state('body_pose')['body_pose'].tobytes(), stepped)
+        request.world_indices.append(0)
+        with self.assertRaisesRegex(grpc.RpcError, 'request_id'):
+            own.stub.SetState(request)
+        # Across the end of the server, as what a step was answered.
+        reset = state_pb2.ResetRequest(batch=name, request_id='reset')
+        seen = own.stub.Reset(reset).task.observation.data
+        stepped = elsewhere.step(outputs=['body_pose'])['body_pose'].tobytes()
+        server.stop()
+        server = self.serve(port=server.port)
+        self.assertEqual(own.stub.Reset(reset).task.observation.data, seen)
+        self.assertEqual(elsewhere.get_state('body_pose')['body_pose'].tobytes(), stepped)
 
     def test_a_batch_that_lost_steps_is_told_and_not_stepped(self):
         server = self.serve('--checkpoint_interval=100ms')

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from axion._version import __version__
 from axion.batch import Batch
-from axion.client import DEFAULT_TARGET, Client
+from axion.channel import DEFAULT_TARGET
+from axion.client import Client, local
 from axion.errors import (AbortedError, AxionError, DeadlineExceededError, FailedPreconditionError, FieldViolation,
                           InternalError, InvalidArgumentError, NotFoundError, PermissionDeniedError,
                           ResourceExhaustedError, UnauthenticatedError, UnavailableError, UnimplementedError)
@@ -62,6 +63,6 @@ __all__ = [
     "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Frame", "Histogram",
     "InternalError", "InvalidArgumentError", "Model", "Named", "NotFoundError", "Outcome", "PermissionDeniedError", "RayHits",
     "ResourceExhaustedError", "Scene", "State", "StepResult", "StepStream", "TaskResult", "UnauthenticatedError",
-    "UnavailableError", "UnimplementedError", "Watch", "WorldStats", "__version__", "read_mjcf", "read_urdf",
+    "UnavailableError", "UnimplementedError", "Watch", "WorldStats", "__version__", "local", "read_mjcf", "read_urdf",
     "solver_options", "task_spec", "to_array", "to_pandas", "to_tensor", "to_xarray",
 ]

@@ -15,7 +15,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast
 
 import grpc
 import grpc.aio
@@ -23,8 +23,8 @@ import grpc.aio
 from axion import client as blocking
 from axion import credentials as access
 from axion.batch import Batch as BlockingBatch
-from axion.channel import channel_arguments, with_port
-from axion.client import DEFAULT_MAX_MESSAGE_BYTES, DEFAULT_TARGET
+from axion.channel import channel_arguments
+from axion.client import DEFAULT_MAX_MESSAGE_BYTES
 from axion.errors import AxionError, from_rpc_error
 from axion.retry import Patience, is_done_already, may_repeat
 from axion.tensors import Worlds
@@ -117,8 +117,9 @@ class Client:
 
     Parameters
     ----------
-    target : str, default DEFAULT_TARGET
-        Address of the server, "host:port", or "host" where it listens on port 8470.
+    target : str, optional
+        Address of the server, "host:port", or "host" where it listens on port 8470. None: that of the environment's AXION_SERVER; else
+        DEFAULT_TARGET if something listens there or credentials are given; else that of axion.local, if there is an axiond to start.
     credentials : grpc.ChannelCredentials, optional
         Made by hand, in the place of all choices of TLS.
     max_message_bytes : int, default DEFAULT_MAX_MESSAGE_BYTES
@@ -149,17 +150,16 @@ class Client:
         Credentials cannot be used; the message names which.
     """
 
-    def __init__(self, target: str = DEFAULT_TARGET, credentials: grpc.ChannelCredentials | None = None,
+    def __init__(self, target: str | None = None, credentials: grpc.ChannelCredentials | None = None,
                  max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES, *, token: str | None = None, tls: bool | None = None,
                  tls_ca: access.PathLike | None = None, tls_cert: access.PathLike | None = None,
                  tls_key: access.PathLike | None = None, tls_server_name: str | None = None,
                  insecure_token: bool = False, retry: float = 30.0) -> None:
-        target = with_port(target)
-        found = access.resolve(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
-                               tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
+        target, found = access.resolve_target(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
+                                              tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
         options = channel_arguments(found, max_message_bytes)
         self.target = target
-        self.patience = Patience(retry)
+        self.patience = Patience(retry, target)
         self._channel = (grpc.aio.insecure_channel(target, options) if found.channel is None else
                          grpc.aio.secure_channel(target, found.channel, options))
         self._stub = simulation_pb2_grpc.SimulationStub(cast(Any, self._channel))
@@ -167,6 +167,10 @@ class Client:
 
     def __repr__(self) -> str:
         return f"<axion.aio.Client of {self.target}>"
+
+    def __reduce__(self) -> NoReturn:
+        """Neither a connection nor a token goes to another process."""
+        raise TypeError(f"a client is not pickled: the process that is to have one makes its own, by axion.aio.Client({self.target!r})")
 
     async def __aenter__(self) -> Client:
         return self
@@ -204,6 +208,7 @@ class Client:
         AxionError
             The server refuses it, or cannot be reached.
         """
+        self.patience.check_open()
         attempts = self.patience.attempts(timeout)
         while True:
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from axion import results, tensors
 from axion.batch_writes import BatchWrites
 from axion.errors import AxionError, raises_axion_error
 from axion.lease import LeaseKeeper
-from axion.retry import new_request_id
 from axion.stream import StepStream
 from axion.task import TaskResult
 from axion.tensors import Worlds
@@ -84,6 +83,11 @@ class Batch(BatchWrites):
         """Its worlds."""
         return self.world_count
 
+    def __reduce__(self) -> NoReturn:
+        """A connection does not go to another process; the name of a batch does."""
+        raise TypeError("a batch is not pickled: the process that is to have it opens it, by "
+                        f"axion.Client(address).get_batch({self.name!r})")
+
     def __enter__(self) -> Batch:
         return self
 
@@ -140,17 +144,16 @@ class Batch(BatchWrites):
         """
         request = simulation_pb2.StepRequest(
             batch=self.name, world_indices=self._indices(worlds), step_count=steps, record_every=record_every,
-            outputs=[outputs] if isinstance(outputs, str) else outputs, request_id=request_id,
+            outputs=[outputs] if isinstance(outputs, str) else outputs,
+            request_id=request_id or self._client.patience.request_id(),
             expected_incarnation=self.proto.incarnation)
-        if not request_id and self._client.patience.tries_again:
-            request.request_id = new_request_id()
         if control is not None:
             per_world = self._per_world(control, len(request.world_indices), "control")
             request.control.CopyFrom(tensors.to_tensor(per_world, "control"))
-        if body_wrench is not None:
-            request.body_wrench.CopyFrom(tensors.to_tensor(body_wrench, "body_wrench"))
-        if mocap_pose is not None:
-            request.mocap_pose.CopyFrom(tensors.to_tensor(mocap_pose, "mocap_pose"))
+        for name, array in (("body_wrench", body_wrench), ("mocap_pose", mocap_pose)):
+            if array is not None:
+                rows = tensors.of_each_world(array, tensors.WORLD_DIMENSIONS[name], len(request.world_indices) or self.world_count)
+                getattr(request, name).CopyFrom(tensors.to_tensor(rows, name))
         if expected_step is not None:
             request.expected_step = expected_step
         return request
@@ -249,7 +252,8 @@ class Batch(BatchWrites):
         """
         request = self.step_request(None, 1, outputs, 0, worlds, None, body_wrench, request_id)
         request.ClearField("step_count")
-        request.action.CopyFrom(tensors.to_tensor(action, "action"))
+        rows = tensors.of_each_world(action, tensors.WORLD_DIMENSIONS["action"], len(request.world_indices) or self.world_count)
+        request.action.CopyFrom(tensors.to_tensor(rows, "action"))
         return TaskResult(self._client.stub.Step(request, timeout=timeout))
 
     def stream(self) -> StepStream:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from axion import results, tensors
 from axion.errors import raises_axion_error
+from axion.names import Choices
 from axion.tensors import Worlds
 from axion.v1 import query_pb2, scene_pb2, simulation_pb2, state_pb2
 from axion.watch import Watch
@@ -17,6 +18,7 @@ from axion.watch import Watch
 if TYPE_CHECKING:
     from axion.batch import Batch
     from axion.client import Client
+    from axion.model import Model
 
 
 class BatchReads:
@@ -26,9 +28,23 @@ class BatchReads:
     proto: simulation_pb2.Batch
     name: str
     world_count: int
+    _model: Model | None = None  # once a name was asked for
 
     def _indices(self, worlds: Worlds) -> list[int]:
         return tensors.world_indices(worlds, self.world_count)
+
+    def _index(self, field: str, given: int | str, kind: Literal["body", "shape"]) -> int:
+        """The index of a body or shape of the model that is given by its name; a body may be the "world"."""
+        if not isinstance(given, str):
+            return int(given)
+        if self._model is None:
+            self._model = self._client.get_model(self.proto.model)
+        names = self._model.body_names if kind == "body" else self._model.shape_names
+        if given in names:
+            return names.index(given)
+        if kind == "body" and given == "world":
+            return -1
+        raise KeyError(f"{field}: {given!r} is none of the names {', '.join(name for name in names if name)}")
 
     @raises_axion_error
     def get_state(self, fields: str | Iterable[str] = (), worlds: Worlds = None,
@@ -69,7 +85,7 @@ class BatchReads:
         [shapes], shape_size, shape_position [shapes, 3]; actuator_gear, actuator_kp, actuator_kd [nu]. Units as in
         SceneSpec.
         """
-        return {info.name: tuple(info.shape) for info in self.proto.parameters}
+        return Choices("parameter", {info.name: tuple(info.shape) for info in self.proto.parameters})
 
     @raises_axion_error
     def get_parameters(self, names: str | Iterable[str] = (), worlds: Worlds = None,
@@ -104,7 +120,7 @@ class BatchReads:
         answer = self._client.stub.GetState(state_pb2.GetStateRequest(
             batch=self.name, world_indices=self._indices(worlds), fields=["time"],
             parameters=wanted or list(self.parameter_shapes)), timeout=timeout)
-        return {name: tensors.to_array(tensor).copy() for name, tensor in answer.parameters.items()}
+        return Choices("parameter", {name: tensors.to_array(tensor).copy() for name, tensor in answer.parameters.items()})
 
     @raises_axion_error
     def contacts(self, worlds: Worlds = None, timeout: float | None = None) -> results.Contacts:
@@ -131,8 +147,8 @@ class BatchReads:
             batch=self.name, world_indices=self._indices(worlds)), timeout=timeout))
 
     @raises_axion_error
-    def cast_rays(self, origin: npt.ArrayLike, direction: npt.ArrayLike, worlds: Worlds = None, *, body: int | None = None,
-                  heading_only: bool = False, max_distance: float | None = None, ignored_bodies: Iterable[int] = (),
+    def cast_rays(self, origin: npt.ArrayLike, direction: npt.ArrayLike, worlds: Worlds = None, *, body: int | str | None = None,
+                  heading_only: bool = False, max_distance: float | None = None, ignored_bodies: Iterable[int | str] = (),
                   timeout: float | None = None) -> results.RayHits:
         """Finds how far along rays the first shape is.
 
@@ -144,14 +160,14 @@ class BatchReads:
             Where they go, of any length above zero: [n, rays, 3] or [rays, 3].
         worlds : int, sequence of int or mask, optional
             Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        body : int, optional
-            Index into the model's bodies of the frame that both are in; None is the world.
+        body : int or str, optional
+            Index or name of the model's body in whose frame both are; None is the world.
         heading_only : bool, default False
             In that body's origin, turned about the vertical alone.
         max_distance : float, optional
             How far is looked, m; None is the server's default.
-        ignored_bodies : Iterable[int], optional
-            Bodies whose shapes rays go through; -1 is the world.
+        ignored_bodies : Iterable[int or str], optional
+            Bodies whose shapes rays go through, by index or name; -1 and "world" are the world.
         timeout : float, optional
             Seconds after which the call is given up; None waits for its answer.
 
@@ -164,27 +180,30 @@ class BatchReads:
         ------
         AxionError
             The server refuses the call, which then has changed nothing, or cannot be reached.
+        KeyError
+            The model has nothing of such a name.
 
         Examples
         --------
         >>> grid = np.stack(np.meshgrid(np.linspace(-1, 1, 11), np.linspace(-1, 1, 11), [5.0]), -1).reshape(-1, 3)
-        >>> hits = batch.cast_rays(grid, np.tile([0, 0, -1.0], (121, 1)), body=0, heading_only=True, ignored_bodies=[0])
+        >>> hits = batch.cast_rays(grid, np.tile([0, 0, -1.0], (121, 1)), body="trunk", heading_only=True, ignored_bodies=["trunk"])
         >>> height_below_the_body = 5 - hits.distance
         """
         return results.RayHits(self._client.stub.CastRays(query_pb2.CastRaysRequest(
             batch=self.name, world_indices=self._indices(worlds), origin=tensors.to_tensor(origin, "origin"),
-            direction=tensors.to_tensor(direction, "direction"), body=body, heading_only=heading_only,
-            max_distance=max_distance, ignored_bodies=ignored_bodies), timeout=timeout))
+            direction=tensors.to_tensor(direction, "direction"), heading_only=heading_only, max_distance=max_distance,
+            body=None if body is None else self._index("body", body, "body"),
+            ignored_bodies=[self._index("ignored_bodies", one, "body") for one in ignored_bodies]), timeout=timeout))
 
     @raises_axion_error
-    def distances(self, pairs: Iterable[tuple[int, int]], worlds: Worlds = None, max_distance: float | None = None,
+    def distances(self, pairs: Iterable[tuple[int | str, int | str]], worlds: Worlds = None, max_distance: float | None = None,
                   timeout: float | None = None) -> results.Distances:
         """Measures the nearest distances of pairs of shapes, whether they may touch or not.
 
         Parameters
         ----------
-        pairs : Iterable[tuple[int, int]]
-            Pairs of indices into the model's shapes.
+        pairs : Iterable[tuple[int or str, int or str]]
+            Pairs of the model's shapes, by index or name.
         worlds : int, sequence of int or mask, optional
             Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
         max_distance : float, optional
@@ -201,21 +220,25 @@ class BatchReads:
         ------
         AxionError
             The server refuses the call, which then has changed nothing, or cannot be reached.
+        KeyError
+            The model has nothing of such a name.
         """
         return results.Distances(self._client.stub.GetDistances(query_pb2.GetDistancesRequest(
             batch=self.name, world_indices=self._indices(worlds),
-            pairs=[query_pb2.ShapePair(shape_a=int(a), shape_b=int(b)) for a, b in pairs], max_distance=max_distance),
+            max_distance=max_distance,
+            pairs=[query_pb2.ShapePair(shape_a=self._index("pairs", a, "shape"), shape_b=self._index("pairs", b, "shape"))
+                   for a, b in pairs]),
             timeout=timeout))
 
     @raises_axion_error
-    def dynamics(self, frames: Iterable[tuple[int, npt.ArrayLike]] = (), worlds: Worlds = None, *,
+    def dynamics(self, frames: Iterable[tuple[int | str, npt.ArrayLike]] = (), worlds: Worlds = None, *,
                  mass_matrix: bool = True, bias_force: bool = True, timeout: float | None = None) -> results.Dynamics:
         """Computes Jacobians, mass matrix and bias force in the nv coordinates of joint_velocity.
 
         Parameters
         ----------
-        frames : Iterable[tuple[int, array_like]], optional
-            Pairs of a body (index into the model's bodies, -1 is the world) and a point [3] in its frame (m), or a
+        frames : Iterable[tuple[int or str, array_like]], optional
+            Pairs of a body (index or name of the model's, -1 and "world" are the world) and a point [3] in its frame (m), or a
             pose [7]: x y z, quaternion w x y z.
         worlds : int, sequence of int or mask, optional
             Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
@@ -235,16 +258,18 @@ class BatchReads:
         ------
         AxionError
             The server refuses the call, which then has changed nothing, or cannot be reached.
+        KeyError
+            The model has nothing of such a name.
         TypeError
             A frame has neither 3 nor 7 numbers.
         """
-        def spec(body: int, pose: npt.ArrayLike) -> scene_pb2.FrameSpec:
+        def spec(body: int | str, pose: npt.ArrayLike) -> scene_pb2.FrameSpec:
             numbers = [float(number) for number in np.asarray(pose, dtype=np.float64).reshape(-1)]
             if len(numbers) not in (3, 7):
                 raise TypeError(f"frames: wants 3 or 7 numbers for a frame, not {len(numbers)}")
             position = scene_pb2.Vec3(x=numbers[0], y=numbers[1], z=numbers[2])
             w, x, y, z = numbers[3:] if len(numbers) == 7 else (1.0, 0.0, 0.0, 0.0)
-            return scene_pb2.FrameSpec(body=int(body), pose=scene_pb2.Pose(
+            return scene_pb2.FrameSpec(body=self._index("frames", body, "body"), pose=scene_pb2.Pose(
                 position=position, rotation=scene_pb2.Quaternion(w=w, x=x, y=y, z=z)))
 
         return results.Dynamics(self._client.stub.GetDynamics(query_pb2.GetDynamicsRequest(

@@ -15,17 +15,20 @@ from axion.tensors import Snapshots, Worlds
 from axion.v1 import state_pb2
 
 
-def _state_update(snapshot: Snapshots | None, parameters: Mapping[str, npt.ArrayLike] | None = None,
-                  **arrays: npt.ArrayLike | None) -> state_pb2.StateUpdate | None:
-    given = {name: tensors.to_tensor(array, name) for name, array in arrays.items() if array is not None}
-    if not given and snapshot is None and not parameters:
-        return None
-    return state_pb2.StateUpdate(**given, snapshot=() if snapshot is None else tensors.snapshot_list(snapshot),
-                                 parameters=tensors.to_tensors(parameters or {}, "parameters"))
-
-
 class BatchWrites(BatchReads):
-    """The part of Batch that sets states; n, nb, nq, nv and nu are as there."""
+    """The part of Batch that sets states; n, nb, nq, nv and nu are as there. One robot's numbers, without the dimension of the
+    worlds, stand for each of them."""
+
+    def _state_update(self, worlds: list[int], snapshot: Snapshots | None, parameters: Mapping[str, npt.ArrayLike] | None = None,
+                      **arrays: npt.ArrayLike | None) -> state_pb2.StateUpdate | None:
+        count, shapes = len(worlds) or self.world_count, self.parameter_shapes
+        given = {name: tensors.to_tensor(tensors.of_each_world(array, tensors.WORLD_DIMENSIONS[name], count), name)
+                 for name, array in arrays.items() if array is not None}
+        numbers = {name: tensors.of_each_world(array, len(shapes.get(name, ())) + 1, count) for name, array in (parameters or {}).items()}
+        if not given and snapshot is None and not numbers:
+            return None
+        return state_pb2.StateUpdate(**given, snapshot=() if snapshot is None else tensors.snapshot_list(snapshot),
+                                     parameters=tensors.to_tensors(numbers, "parameters"))
 
     @raises_axion_error
     def begin_episodes(self, worlds: Worlds = None, seeds: npt.ArrayLike = (), joint_position: npt.ArrayLike | None = None,
@@ -56,9 +59,10 @@ class BatchWrites(BatchReads):
         AxionError
             The server refuses the call, which then has changed nothing, or cannot be reached.
         """
+        indices = self._indices(worlds)
         answer = self._client.stub.Reset(state_pb2.ResetRequest(
-            batch=self.name, world_indices=self._indices(worlds),
-            state=_state_update(None, joint_position=joint_position, joint_velocity=joint_velocity),
+            request_id=self._client.patience.request_id(), batch=self.name, world_indices=indices,
+            state=self._state_update(indices, None, joint_position=joint_position, joint_velocity=joint_velocity),
             seeds=[int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]), timeout=timeout)
         return tensors.to_array(answer.task.observation)
 
@@ -115,11 +119,12 @@ class BatchWrites(BatchReads):
         AxionError
             The server refuses the call, which then has changed nothing, or cannot be reached.
         """
+        indices = self._indices(worlds)
         self._client.stub.Reset(state_pb2.ResetRequest(
-            batch=self.name, world_indices=self._indices(worlds), keyframe=keyframe,
-            state=_state_update(snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
-                                joint_position=joint_position, joint_velocity=joint_velocity, time=time,
-                                activation=activation, mocap_pose=mocap_pose),
+            request_id=self._client.patience.request_id(), batch=self.name, world_indices=indices, keyframe=keyframe,
+            state=self._state_update(indices, snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
+                                     joint_position=joint_position, joint_velocity=joint_velocity, time=time,
+                                     activation=activation, mocap_pose=mocap_pose),
             seeds=[int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]), timeout=timeout)
 
     @raises_axion_error
@@ -173,9 +178,10 @@ class BatchWrites(BatchReads):
         >>> now = batch.get_state("snapshot", worlds=[3])["snapshot"][0]
         >>> plans.set_state(snapshot=now)  # another batch: every world branches from here
         """
+        indices = self._indices(worlds)
         self._client.stub.SetState(state_pb2.SetStateRequest(
-            batch=self.name, world_indices=self._indices(worlds),
-            state=_state_update(snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
-                                joint_position=joint_position, joint_velocity=joint_velocity, time=time,
-                                activation=activation, mocap_pose=mocap_pose)),
+            request_id=self._client.patience.request_id(), batch=self.name, world_indices=indices,
+            state=self._state_update(indices, snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
+                                     joint_position=joint_position, joint_velocity=joint_velocity, time=time,
+                                     activation=activation, mocap_pose=mocap_pose)),
             timeout=timeout)

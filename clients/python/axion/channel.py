@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from axion import credentials as access
+if TYPE_CHECKING:
+    from axion import credentials as access
 
 DEFAULT_PORT = 8470
+DEFAULT_TARGET = f"127.0.0.1:{DEFAULT_PORT}"
 
 _Item = TypeVar("_Item")
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import os
+import threading
 from collections.abc import Mapping
 from types import TracebackType
+from typing import NoReturn
 
 import grpc
 import numpy.typing as npt
@@ -13,15 +16,15 @@ from google.protobuf import duration_pb2
 from axion import credentials as access
 from axion import options as choices
 from axion.batch import Batch
-from axion.channel import DEFAULT_PORT, WithMetadata, channel_arguments, pages, with_port
+from axion.channel import DEFAULT_TARGET, WithMetadata, channel_arguments, pages
 from axion.client_models import ClientModels
 from axion.errors import AxionError, UnavailableError, raises_axion_error
+from axion.local_server import find_program, local_target
 from axion.model import Model
-from axion.retry import Patience, RetryingMethod, new_request_id
+from axion.retry import SILENT_SECONDS, Patience, RetryingMethod, checked_timeout, tell_of_wait
 from axion.task import TaskLike, task_spec
 from axion.v1 import server_info_pb2, simulation_pb2, simulation_pb2_grpc, snapshot_pb2
 
-DEFAULT_TARGET = f"127.0.0.1:{DEFAULT_PORT}"
 DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
 
 
@@ -39,8 +42,9 @@ class Client(ClientModels):
 
     Parameters
     ----------
-    target : str, default DEFAULT_TARGET
-        Address of the server, "host:port", or "host" where it listens on port 8470.
+    target : str, optional
+        Address of the server, "host:port", or "host" where it listens on port 8470. None: that of the environment's AXION_SERVER; else
+        DEFAULT_TARGET if something listens there or credentials are given; else that of `local`, if there is an axiond to start.
     credentials : grpc.ChannelCredentials, optional
         Made by hand, in the place of all choices of TLS.
     max_message_bytes : int, default DEFAULT_MAX_MESSAGE_BYTES
@@ -71,14 +75,13 @@ class Client(ClientModels):
         Credentials cannot be used; the message names which.
     """
 
-    def __init__(self, target: str = DEFAULT_TARGET, credentials: grpc.ChannelCredentials | None = None,
+    def __init__(self, target: str | None = None, credentials: grpc.ChannelCredentials | None = None,
                  max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES, *, token: str | None = None, tls: bool | None = None,
                  tls_ca: access.PathLike | None = None, tls_cert: access.PathLike | None = None,
                  tls_key: access.PathLike | None = None, tls_server_name: str | None = None,
                  insecure_token: bool = False, retry: float = 30.0) -> None:
-        target = with_port(target)
-        found = access.resolve(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
-                               tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
+        target, found = access.resolve_target(target, token=token, tls=tls, tls_ca=tls_ca, tls_cert=tls_cert, tls_key=tls_key,
+                                              tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
         channel_options = channel_arguments(found, max_message_bytes)
         self.target = target
         self._channel = (grpc.insecure_channel(target, channel_options) if found.channel is None else
@@ -88,14 +91,17 @@ class Client(ClientModels):
             metadata = (("authorization", f"Bearer {found.token}"),)
             for name, method in list(vars(self.stub).items()):
                 setattr(self.stub, name, WithMetadata(method, metadata))
-        self.patience = Patience(retry)
-        if self.patience.tries_again:
-            for name, method in list(vars(self.stub).items()):
-                if name not in ("StepStream", "Watch"):
-                    setattr(self.stub, name, RetryingMethod(name, method, self.patience))
+        self.patience = Patience(retry, target)
+        for name, method in list(vars(self.stub).items()):
+            if name not in ("StepStream", "Watch"):
+                setattr(self.stub, name, RetryingMethod(name, method, self.patience))
 
     def __repr__(self) -> str:
         return f"<axion.Client of {self.target}>"
+
+    def __reduce__(self) -> NoReturn:
+        """Neither a connection nor a token goes to another process."""
+        raise TypeError(f"a client is not pickled: the process that is to have one makes its own, by axion.Client({self.target!r})")
 
     def __enter__(self) -> Client:
         return self
@@ -125,12 +131,22 @@ class Client(ClientModels):
         UnavailableError
             There is no server after that time; the message says why, where that is known.
         """
+        self.patience.check_open()
+        ready = grpc.channel_ready_future(self._channel)
+        limit = checked_timeout(timeout)
+        timeout = threading.TIMEOUT_MAX if limit is None else limit
+        silent = min(timeout, SILENT_SECONDS)
         try:
-            grpc.channel_ready_future(self._channel).result(timeout=timeout)
+            ready.result(timeout=silent)
         except grpc.FutureTimeoutError:
-            why = f": {reason}" if (reason := self._why_unavailable()) else ""
-            raise UnavailableError(grpc.StatusCode.UNAVAILABLE,
-                                   f"no server at {self.target} within {timeout:g} s{why}") from None
+            if timeout > silent:
+                tell_of_wait(self.target, timeout - silent, self._why_unavailable())
+            try:
+                ready.result(timeout=timeout - silent)
+            except grpc.FutureTimeoutError:
+                why = f": {reason}" if (reason := self._why_unavailable()) else ""
+                raise UnavailableError(grpc.StatusCode.UNAVAILABLE,
+                                       f"no server at {self.target} within {timeout:g} s{why}") from None
 
     def _why_unavailable(self) -> str:
         """What the last attempt to connect ran into, by a call that does not wait."""
@@ -231,10 +247,9 @@ class Client(ClientModels):
         request = simulation_pb2.CreateBatchRequest(
             model=model if isinstance(model, str) else model.name, world_count=world_count, dt=dt, seed=seed,
             options=choices.solver_options(**{"preset": preset, "precision": precision, **(options or {})}),
-            overrides=choices.batch_overrides(body_pose=body_pose, mass_scale=mass_scale,
-                                              friction_scale=friction_scale, gain_scale=gain_scale, parameters=parameters))
-        if self.patience.tries_again:
-            request.request_id = new_request_id()
+            overrides=choices.batch_overrides(world_count, body_pose=body_pose, mass_scale=mass_scale,
+                                              friction_scale=friction_scale, gain_scale=gain_scale, parameters=parameters),
+            request_id=self.patience.request_id())
         if task is not None:
             request.task.CopyFrom(task_spec(task))
         if joint_position_noise or joint_velocity_noise:
@@ -366,3 +381,30 @@ class Client(ClientModels):
         """
         name = snapshot if isinstance(snapshot, str) else snapshot.name
         self.stub.DeleteSnapshot(snapshot_pb2.DeleteSnapshotRequest(name=name), timeout=timeout)
+
+
+def local() -> Client:
+    """Connects to a server of this process's own, which it starts at the first call.
+
+    That is axiond on a free port of the loopback device. All calls of a process, and children that it forks, share one. It ends with the
+    process, however that ends. Its program is that of the environment's AXION_SERVER_PROGRAM, else axiond on the PATH, in the
+    package axion-server, or in the build of the checkout that this package lies in. A line on the error output says what was started.
+
+    Returns
+    -------
+    Client
+        A connection of its own, without credentials.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such program.
+    RuntimeError
+        The server does not serve; its log is in the message.
+    """
+    program = find_program()
+    if program is None:
+        named = os.environ.get("AXION_SERVER_PROGRAM", "")
+        raise FileNotFoundError(f"AXION_SERVER_PROGRAM: there is no program {named!r}" if named else
+                                "axiond is neither on the PATH nor in the package axion-server; AXION_SERVER_PROGRAM names its path")
+    return Client(local_target(program), tls=False, token="")

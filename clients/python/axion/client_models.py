@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import grpc
 
 from axion import options as choices
 from axion.channel import pages
-from axion.errors import raises_axion_error
-from axion.files import is_urdf, read_mjcf, read_urdf
+from axion.errors import AxionError, from_rpc_error, raises_axion_error
+from axion.files import check_texts, read_scene
 from axion.model import Model
 from axion.scene import Scene
 from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc
+
+
+def _with_places(error: AxionError, missing: Mapping[str, list[str]]) -> AxionError:
+    """The refusal of a scene, with where the files were looked for that it lacks."""
+    if missing and "not sent along" in error.message:
+        error.message += "; the client has looked for " + "; ".join(
+            f"{attribute} at {', '.join(places[:4])}" for attribute, places in list(missing.items())[:4])
+    return error
 
 
 class ClientModels:
@@ -23,7 +33,8 @@ class ClientModels:
     @raises_axion_error
     def create_model(self, mjcf: str | None = None, *, path: str | os.PathLike[str] | None = None,
                      urdf: str | None = None, scene: Scene | scene_pb2.SceneSpec | None = None,
-                     assets: Mapping[str, str | bytes] | None = None, allow_unsupported: bool = False,
+                     assets: Mapping[str, str | bytes] | None = None,
+                     file_folders: Sequence[str | os.PathLike[str]] = (), allow_unsupported: bool = False,
                      shape_overrides: Mapping[str, Mapping[str, float]] | None = None,
                      joint_overrides: Mapping[str, Mapping[str, float]] | None = None,
                      urdf_options: Mapping[str, Any] | None = None,
@@ -43,6 +54,8 @@ class ClientModels:
         assets : Mapping[str, str | bytes], optional
             Contents of the files that the MJCF includes and of meshes, by name; with a path, beside those that are
             found.
+        file_folders : sequence of str | path, optional
+            With a path, further folders whose files may be sent when the document names them (read_mjcf says which are).
         allow_unsupported : bool, default False
             Elements that would change the physics and are not supported become warnings (Model.warnings); else they
             are refused by name.
@@ -69,18 +82,22 @@ class ClientModels:
             The server refuses the call, which then has changed nothing, or cannot be reached.
         TypeError
             Not exactly one of mjcf, path, urdf and scene is given, or an option has no such name.
+        ValueError
+            What is given as mjcf or urdf is no text of that: a path, or the other of them.
+        PermissionError
+            The document names a file that it may not send; the message says which, and by what.
         OSError
             A file cannot be read.
         """
         if sum(source is not None for source in (mjcf, path, urdf, scene)) != 1:
             raise TypeError("create_model wants one of mjcf, path, urdf and scene")
+        missing: Mapping[str, list[str]] = {}
         if path is not None:
-            found: dict[str, bytes]
-            if is_urdf(path):
-                urdf, found = read_urdf(path)
-            else:
-                mjcf, found = read_mjcf(path)
+            kind, text, found, missing = read_scene(path, file_folders)
+            mjcf, urdf = (text, None) if kind == "mjcf" else (None, text)
             assets = {**found, **(assets or {})}
+        else:
+            check_texts(mjcf=mjcf, urdf=urdf)
         message = scene.proto if isinstance(scene, Scene) else scene
         request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported,
                                                     shape_overrides=choices.shape_overrides(shape_overrides or {}),
@@ -89,7 +106,10 @@ class ClientModels:
             request.urdf_options.CopyFrom(choices.urdf_options(urdf_options))
         for name, content in (assets or {}).items():
             request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
-        return Model(self.stub.CreateModel(request, timeout=timeout))
+        try:
+            return Model(self.stub.CreateModel(request, timeout=timeout))
+        except grpc.RpcError as error:
+            raise _with_places(from_rpc_error(error), missing) from error
 
     @raises_axion_error
     def get_model(self, name: str, timeout: float | None = None) -> Model:

@@ -6,8 +6,12 @@ import dataclasses
 import ipaddress
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import grpc
+
+from axion.channel import with_port
+from axion.local_server import default_target
 
 PathLike = str | os.PathLike[str]
 
@@ -21,7 +25,7 @@ class Credentials:
     server_name: str | None
 
 
-def _is_loopback(target: str) -> bool:
+def is_loopback(target: str) -> bool:
     if target.startswith(("unix:", "unix-abstract:")):
         return True
     target = target.removeprefix("dns:").lstrip("/").removeprefix("ipv4:").removeprefix("ipv6:")
@@ -71,10 +75,21 @@ def resolve(target: str, *, token: str | None, tls: bool | None, tls_ca: PathLik
             tls = bool(ca or cert) or _truth("AXION_TLS", environment.get("AXION_TLS", ""))
         if tls:
             credentials = grpc.ssl_channel_credentials(_read("tls_ca", ca), _read("tls_key", key), _read("tls_cert", cert))
-    if token and credentials is None and not insecure_token and not _is_loopback(target):
+    if token and credentials is None and not insecure_token and not is_loopback(target):
         raise ValueError(f"token: would travel to {target} for anybody to read; give tls_ca (or tls=True for the system's "
                          "authorities), or insecure_token=True")
     return Credentials(credentials, token, name)
+
+
+def resolve_target(target: str | None, **choices: Any) -> tuple[str, Credentials]:
+    """The address that a client is for, whose own is `target`, and credentials of the arguments of `resolve`."""
+    if target is None:
+        is_secured = any(choices[name] for name in ("token", "tls", "tls_ca", "tls_cert", "tls_key", "credentials"))
+        target, is_own = default_target(is_secured)
+        if is_own:  # the environment's credentials are for another server
+            choices.update(tls=False, token="")
+    target = with_port(target)
+    return target, resolve(target, **choices)
 
 
 def hint(text: str) -> str:
@@ -89,7 +104,7 @@ def hint(text: str) -> str:
         return ("the server closed the connection at once: it may want TLS (tls_ca, AXION_TLS_CA), or a certificate of its "
                 "clients' authority (tls_cert, tls_key)")
     if "Connection refused" in text:
-        return "nothing listens there: is axiond running, and does it listen at this address (its --listen)?"
+        return "nothing listens there: is axiond running, and does it listen at this address (its --listen)? axion.local() starts one"
     if "DNS resolution failed" in text:
         return "this name is not known; an address is HOST:PORT, for example 127.0.0.1:8470"
     return ""

@@ -7,6 +7,10 @@ An agent creates a world with the setting `task`, the name of one of axion.gym's
 step has none; observations are "observation", float64 [k], "reward" and "discount", float64 scalars. An episode that the task ends is
 TERMINATED, one that is cut is INTERRUPTED; the step that follows begins another. Several agents may be connected, each in a world of
 its own; a world is free again when its agent leaves it or goes.
+
+It listens on the loopback device without protection, where every user of the machine may use it, and elsewhere with --tls_cert,
+--tls_key and --token_file, the file of hashes that axiond has too: agents send `authorization: Bearer TOKEN`. What they do at
+the server is done with this program's own token (AXION_TOKEN).
 Source: https://github.com/google-deepmind/dm_env_rpc, docs/v1. It needs the extra `dm-env-rpc` of this package.
 """
 
@@ -29,12 +33,14 @@ from dm_env_rpc.v1 import dm_env_rpc_pb2 as rpc  # type: ignore[import-untyped]
 from dm_env_rpc.v1 import dm_env_rpc_pb2_grpc, tensor_spec_utils, tensor_utils
 from google.rpc import code_pb2, status_pb2  # type: ignore[import-untyped]
 
-from axion.client import DEFAULT_TARGET, Client
+from axion.client import Client
+from axion.dm_env_agents import Agents, check_listen, hashes_of_tokens, requests_of
 from axion.errors import AxionError
 from axion.gym import AxionVectorEnv
 from axion.stop_requests import StopRequests
 
 _ACTION, _OBSERVATION, _REWARD, _DISCOUNT = 1, 1, 2, 3
+_CONNECTIONS = 256
 _SETTINGS = ("task", "seed", "max_episode_steps")
 
 
@@ -46,6 +52,16 @@ class _Refused(Exception):
         self.status = status_pb2.Status(code=code, message=message)
 
 
+def _scalar(name: str, tensor: Any) -> Any:
+    """The value of a setting. Its shape is looked at first: unpacked, one number fills whatever shape it is said to have."""
+    if any(size != 1 for size in tensor.shape) or len(tensor.shape) > 1:
+        raise _Refused(code_pb2.INVALID_ARGUMENT, f"settings.{name}: must be one value")
+    try:
+        return np.asarray(tensor_utils.unpack_tensor(tensor)).reshape(()).item()
+    except ValueError as error:
+        raise _Refused(code_pb2.INVALID_ARGUMENT, f"settings.{name}: {error}") from error
+
+
 class _World:
     """One world of the server with its task."""
 
@@ -53,7 +69,7 @@ class _World:
         for name in settings:
             if name not in _SETTINGS:
                 raise _Refused(code_pb2.INVALID_ARGUMENT, f"settings: {name!r} is none of {', '.join(_SETTINGS)}")
-        values = {name: tensor_utils.unpack_tensor(tensor) for name, tensor in settings.items()}
+        values = {name: _scalar(name, tensor) for name, tensor in settings.items()}
         if not isinstance(values.get("task"), str):
             raise _Refused(code_pb2.INVALID_ARGUMENT, "settings.task: is required, the name of a task")
         for name in ("seed", "max_episode_steps"):
@@ -113,23 +129,23 @@ class _World:
         tensor = actions[_ACTION]
         if tensor.WhichOneof("payload") != "floats":
             raise _Refused(code_pb2.INVALID_ARGUMENT, "actions.action: must be float32")
-        try:
-            value = np.asarray(tensor_utils.unpack_tensor(tensor))
-        except ValueError as error:
-            raise _Refused(code_pb2.INVALID_ARGUMENT, f"actions.action: {error}") from error
-        if value.shape != self._low.shape:
-            raise _Refused(code_pb2.INVALID_ARGUMENT, f"actions.action: has shape {list(value.shape)}; it must be {list(self._low.shape)}")
+        # The shape before the value: unpacked, one number fills whatever shape it is said to have.
+        shape, count = tuple(tensor.shape[:8]), len(tensor.floats.array)
+        if not (shape == self._low.shape and count in (1, self._low.size) or shape == (-1,) and count == self._low.size):
+            raise _Refused(code_pb2.INVALID_ARGUMENT, f"actions.action: has shape {list(shape)} and {count} numbers; it must be "
+                           f"{list(self._low.shape)}")
+        value = np.asarray(tensor_utils.unpack_tensor(tensor))
         if not ((value >= self._low) & (value <= self._high)).all():
             raise _Refused(code_pb2.INVALID_ARGUMENT, f"actions.action: must be from {self._low.tolist()} to {self._high.tolist()}")
         return value
 
 
 class EnvironmentService(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[misc]
-    """The protocol's service over the worlds of a server. Add it to a grpc.Server by
+    """The protocol's service over the worlds of a server, for those agents, 256 without. Add it to a grpc.Server by
     dm_env_rpc_pb2_grpc.add_EnvironmentServicer_to_server."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(self, client: Client, agents: Agents | None = None) -> None:
+        self._client, self._agents = client, agents or Agents(_CONNECTIONS)
         self._lock = threading.Lock()
         self._worlds: dict[str, _World] = {}
         self._numbers = itertools.count(1)
@@ -143,9 +159,13 @@ class EnvironmentService(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: igno
 
     def Process(self, request_iterator: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
         """Answers the requests of one connection in their order."""
+        with self._agents.enter(context) as agent:
+            yield from self._answers(requests_of(agent, request_iterator))
+
+    def _answers(self, requests: Iterator[Any]) -> Iterator[Any]:
         joined: str | None = None
         try:
-            for request in request_iterator:
+            for request in requests:
                 kind = request.WhichOneof("payload")
                 try:
                     with_world = getattr(self, f"_{kind}", None)
@@ -229,7 +249,8 @@ class EnvironmentService(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: igno
         return rpc.DestroyWorldResponse(), joined
 
 
-def serve(client: Client, listen: str, connections: int = 64) -> tuple[grpc.Server, int, EnvironmentService]:
+def serve(client: Client, listen: str, connections: int = _CONNECTIONS, *, credentials: grpc.ServerCredentials | None = None,
+          tokens: frozenset[str] | None = None, insecure: bool = False) -> tuple[grpc.Server, int, EnvironmentService]:
     """Starts the endpoint.
 
     Parameters
@@ -238,8 +259,14 @@ def serve(client: Client, listen: str, connections: int = 64) -> tuple[grpc.Serv
         Of the server of the worlds.
     listen : str
         "host:port"; port 0 takes a free one.
-    connections : int, default 64
-        Agents at a time; others wait.
+    connections : int, default 256
+        Agents at a time. Who has asked for nothing yet makes room for others; beyond that they are refused.
+    credentials : grpc.ServerCredentials, optional
+        Of TLS.
+    tokens : frozenset of str, optional
+        Hashes of the tokens of which an agent sends one (hashes_of_tokens); None: anybody may.
+    insecure : bool, default False
+        Listen where other machines reach it without TLS and tokens.
 
     Returns
     -------
@@ -248,18 +275,31 @@ def serve(client: Client, listen: str, connections: int = 64) -> tuple[grpc.Serv
 
     Raises
     ------
+    ValueError
+        Other machines would reach it without TLS and tokens.
     OSError
         It cannot listen there.
     """
-    server = grpc.server(concurrent.futures.ThreadPoolExecutor(connections))
-    service = EnvironmentService(client)
+    check_listen(listen, credentials is not None, tokens is not None, insecure)
+    # More threads than places: those who are refused, or send another one away, have one each for that.
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(connections + 16))
+    service = EnvironmentService(client, Agents(connections, tokens))
     dm_env_rpc_pb2_grpc.add_EnvironmentServicer_to_server(service, server)
     try:
-        port = server.add_insecure_port(listen)
+        port = server.add_insecure_port(listen) if credentials is None else server.add_secure_port(listen, credentials)
     except RuntimeError as error:
         raise OSError(f"cannot listen at {listen}") from error
     server.start()
     return server, port, service
+
+
+def _tls(cert: str | None, key: str | None) -> grpc.ServerCredentials | None:
+    if (cert is None) != (key is None):
+        raise ValueError("tls_cert and tls_key: give both, or none")
+    if cert is None or key is None:
+        return None
+    with open(cert, "rb") as file, open(key, "rb") as secret:
+        return grpc.ssl_server_credentials([(secret.read(), file.read())])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -277,13 +317,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="python -m axion.dm_env_rpc", description="Axion's tasks over dm_env_rpc.")
     parser.add_argument("--listen", default="127.0.0.1:8480", help="host:port, port 0 for a free one (%(default)s)")
-    parser.add_argument("--target", default=DEFAULT_TARGET, help="the server's host:port (%(default)s)")
+    parser.add_argument("--target", help="the server's host:port [AXION_SERVER, 127.0.0.1:8470, or one that is started for this]")
+    parser.add_argument("--tls_cert", help="TLS for agents: the certificate, a file of PEM")
+    parser.add_argument("--tls_key", help="and its key")
+    parser.add_argument("--token_file", help="of the tokens of which an agent sends one: lines of `axion token new`")
+    parser.add_argument("--insecure", action="store_true", help="let other machines in without TLS and tokens")
     options = parser.parse_args(arguments)
     with Client(options.target) as client:
         try:
+            tokens = hashes_of_tokens(options.token_file) if options.token_file else None
+            credentials = _tls(options.tls_cert, options.tls_key)
+            check_listen(options.listen, credentials is not None, tokens is not None, options.insecure)
             client.wait_until_ready()
-            server, port, service = serve(client, options.listen)
-        except (AxionError, OSError) as error:
+            server, port, service = serve(client, options.listen, credentials=credentials, tokens=tokens, insecure=options.insecure)
+        except (AxionError, OSError, ValueError) as error:
             print(error, file=sys.stderr)
             return 1
         with StopRequests(signal.SIGINT, signal.SIGTERM) as stop:

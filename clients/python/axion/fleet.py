@@ -14,11 +14,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from axion import tensors
 from axion.batch import Batch
 from axion.client import Client
 from axion.errors import AxionError, NotFoundError, UnavailableError
@@ -76,6 +77,10 @@ class Fleet:
     def __repr__(self) -> str:
         servers = ", ".join(f"{member.client.target}{' (lost)' if member.is_lost else ''}" for member in self._members)
         return f"<axion.{type(self).__name__} of {servers}>"
+
+    def __reduce__(self) -> NoReturn:
+        """Neither connections nor tokens go to another process."""
+        raise TypeError(f"a fleet is not pickled: the process that is to have one makes its own, by axion.Fleet({self.targets!r})")
 
     def __enter__(self) -> Fleet:
         return self
@@ -272,8 +277,10 @@ class Fleet:
         return FleetBatch(parts, world_count)
 
     def _maker(self, model: str, first: int, end: int, dt: float | None, choices: Mapping[str, Any]) -> Callable[[Client], Batch]:
-        own: dict[str, Any] = {key: np.asarray(value)[first:end] if key in _PER_WORLD_CHOICES and value is not None else value
-                               for key, value in choices.items()}
+        def cut(key: str, value: Any) -> Any:
+            is_of_worlds = key in _PER_WORLD_CHOICES and value is not None and np.ndim(value) == tensors.WORLD_DIMENSIONS[key]
+            return np.asarray(value)[first:end] if is_of_worlds else value
+        own: dict[str, Any] = {key: cut(key, value) for key, value in choices.items()}
         if own.get("parameters"):
             own["parameters"] = {key: np.asarray(value)[first:end] for key, value in own["parameters"].items()}
         seeds = world_seeds(int(choices.get("seed", 0)), first, end)

@@ -170,11 +170,12 @@ class FleetBatch:
         return [job.result() for job in jobs], rows
 
     @staticmethod
-    def _of_rows(array: npt.ArrayLike | None, row: _Indices) -> Any:
+    def _of_rows(array: npt.ArrayLike | None, row: _Indices, name: str = "") -> Any:
+        """Those of these worlds; one robot's, which stand for all, as they are."""
         if array is None:
             return None
         values = np.asarray(array)
-        return values if values.ndim <= 1 else values[row].copy()
+        return values if values.ndim < tensors.WORLD_DIMENSIONS.get(name, 1) else values[row].copy()
 
     def step(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (), record_every: int = 0,
              worlds: Worlds = None, body_wrench: npt.ArrayLike | None = None) -> FleetResult:
@@ -210,7 +211,7 @@ class FleetBatch:
         wanted = outputs if isinstance(outputs, str) else tuple(outputs)
 
         def ask(part: Part, own: _Indices | None, row: _Indices) -> Any:
-            mine, wrench = self._of_rows(control, row), self._of_rows(body_wrench, row)
+            mine, wrench = self._of_rows(control, row, "action"), self._of_rows(body_wrench, row, "body_wrench")
             return part.change(lambda batch: batch.step(mine, steps, wanted, record_every, own, body_wrench=wrench))
         answers, rows = self._each(worlds, ask)
         return joined_fields(answers, rows, ("time", "step_index", "outcome"))
@@ -246,12 +247,12 @@ class FleetBatch:
         """
         wanted = outputs if isinstance(outputs, str) else tuple(outputs)
         count = self.world_count if worlds is None else len(tensors.world_indices(worlds, self.world_count))
-        actions = np.asarray(action)
-        if actions.ndim != 2 or len(actions) != count:
-            raise ValueError(f"action: has shape {list(actions.shape)}; it must be [{count}, {self.task.action_size}]")
+        actions = np.asarray(tensors.of_each_world(action, tensors.WORLD_DIMENSIONS["action"], count))
+        if actions.shape != (count, self.task.action_size):
+            raise ValueError(f"action: has shape {list(np.shape(action))}; it must be [{count}, {self.task.action_size}]")
 
         def ask(part: Part, own: _Indices | None, row: _Indices) -> TaskResult:
-            mine, wrench = actions[row].copy(), self._of_rows(body_wrench, row)
+            mine, wrench = actions[row].copy(), self._of_rows(body_wrench, row, "body_wrench")
             return part.change(lambda batch: batch.step_task(mine, wanted, own, wrench))
         return FleetTaskResult(*self._each(worlds, ask))
 
@@ -291,17 +292,14 @@ class FleetBatch:
 
         def ask(part: Part, own: _Indices | None, row: _Indices) -> npt.NDArray[Any]:
             mine = given[row] if len(given) else given
-            position, velocity = self._of_rows(joint_position, row), self._of_rows(joint_velocity, row)
+            position, velocity = (self._of_rows(array, row, "joint_position") for array in (joint_position, joint_velocity))
             return part.change(lambda batch: batch.begin_episodes(own, mine, position, velocity))
         return joined(*self._each(worlds, ask))
 
-    @staticmethod
-    def _states_of(states: Mapping[str, Any], row: _Indices) -> dict[str, Any]:
-        def of(value: Any) -> Any:
-            if isinstance(value, Mapping):
-                return {name: of(array) for name, array in value.items()}
-            return None if value is None else np.asarray(value)[row].copy()
-        return {name: of(value) for name, value in states.items()}
+    @classmethod
+    def _states_of(cls, states: Mapping[str, Any], row: _Indices) -> dict[str, Any]:
+        return {name: {key: cls._of_rows(array, row) for key, array in value.items()} if isinstance(value, Mapping) else
+                cls._of_rows(value, row, name) for name, value in states.items()}
 
     def reset(self, worlds: Worlds = None, keyframe: str = "", **states: Any) -> None:
         """Starts worlds again; see Batch.reset.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axion.names import Named
+from axion.names import Choices, Named
 from axion.v1 import scene_pb2, simulation_pb2
 
 
@@ -63,7 +63,7 @@ class Model:
         self.joint_position_count = proto.joint_position_count
         self.joint_velocity_count = proto.joint_velocity_count
         self.control_count = proto.control_count
-        self.sensors = {sensor.name: slice(sensor.start, sensor.start + sensor.size) for sensor in proto.sensors}
+        self.sensors = Choices("sensor", {sensor.name: slice(sensor.start, sensor.start + sensor.size) for sensor in proto.sensors})
         self.sensor_size = proto.sensor_size
         self.timestep = proto.timestep
         self.contact_capacity = proto.contact_capacity
@@ -105,13 +105,13 @@ class Model:
     @property
     def keyframes(self) -> dict[str, npt.NDArray[np.float64]]:
         """Joint positions of the keyframes: dict of name to float64 [nq]."""
-        return {key.name: np.array(key.joint_position) for key in self.proto.keyframes}
+        return Choices("keyframe", {key.name: np.array(key.joint_position) for key in self.proto.keyframes})
 
     @property
     def keyframe_controls(self) -> dict[str, npt.NDArray[np.float64]]:
         """Controls of the keyframes, zero where a keyframe gives none: dict of name to float64 [nu]."""
-        return {key.name: np.array(key.control) if key.control else np.zeros(self.control_count)
-                for key in self.proto.keyframes}
+        return Choices("keyframe", {key.name: np.array(key.control) if key.control else np.zeros(self.control_count)
+                                    for key in self.proto.keyframes})
 
     def joint_positions_of_actuators(self) -> npt.NDArray[np.int64]:
         """Finds the coordinate that each actuator drives.

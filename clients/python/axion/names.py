@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import numpy.typing as npt
 
 if TYPE_CHECKING:
     from axion.model import Model
 
+_Value = TypeVar("_Value")
 _Array: TypeAlias = "npt.NDArray[Any]"
 _Answer: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
+
+
+class Choices(dict[str, _Value]):
+    """A dict whose KeyError says what there is.
+
+    Parameters
+    ----------
+    kind : str
+        What the keys name.
+    values : Mapping
+        Its items.
+    """
+
+    def __init__(self, kind: str, values: Mapping[str, _Value]) -> None:
+        super().__init__(values)
+        self.kind = kind
+
+    def __missing__(self, key: object) -> NoReturn:
+        raise KeyError(f"{self.kind}: {key!r} is none of {', '.join(self) or 'none: there are no ' + self.kind + 's'}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.kind, dict(self))
 
 
 def _index(kind: str, name: str, names: Sequence[str]) -> int:
@@ -192,20 +215,26 @@ class Named:
         Parameters
         ----------
         name : str
-            Its name in the model.
+            Its name in the model, or that of one of its axes, such as one of two hinges of a body.
 
         Returns
         -------
         NamedJoint
-            What the answer says of it.
+            What the answer says of it; of an axis position and velocity are its own, and the rest the joint's.
 
         Raises
         ------
         KeyError
             The model has no such joint.
         """
-        index = _index("joint", name, self._model.joint_names)
-        joint = self._model.proto.joints[index]
+        joints, names = self._model.proto.joints, self._model.joint_names
+        axes = {axis.name: (index, place) for index, joint in enumerate(joints) for place, axis in enumerate(joint.axes)}
+        if name in axes and name not in names:
+            index, place = axes[name]
+            position, velocity = joints[index].position_start + place, joints[index].velocity_start + place
+            return NamedJoint(self._answer, index, slice(position, position + 1), slice(velocity, velocity + 1), name)
+        index = _index("joint", name, [*names, *(axis for axis in axes if axis not in names)])
+        joint = joints[index]
         return NamedJoint(self._answer, index, slice(joint.position_start, joint.position_start + joint.position_count),
                           slice(joint.velocity_start, joint.velocity_start + joint.velocity_count), name)
 

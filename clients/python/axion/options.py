@@ -89,12 +89,14 @@ def urdf_options(choices: Mapping[str, Any]) -> simulation_pb2.UrdfOptions:
     return options
 
 
-def batch_overrides(parameters: Mapping[str, npt.ArrayLike] | None = None,
+def batch_overrides(world_count: int, parameters: Mapping[str, npt.ArrayLike] | None = None,
                     **arrays: npt.ArrayLike | None) -> simulation_pb2.BatchOverrides | None:
     """An axion.v1.BatchOverrides of arrays: body_pose [n, nb, 7], mass_scale [n, nb], friction_scale [n],
-    gain_scale [n, nu], and parameters by name; None leaves the model's own. Raises TypeError for what is not an array of
-    reals."""
-    given = {name: tensors.to_tensor(array, name) for name, array in arrays.items() if array is not None}
+    gain_scale [n, nu], and parameters by name; None leaves the model's own. One robot's, without the dimension of the
+    worlds, stand for each of them (not of parameters, whose shapes are the batch's). Raises TypeError for what is not
+    an array of reals."""
+    given = {name: tensors.to_tensor(tensors.of_each_world(array, tensors.WORLD_DIMENSIONS[name], world_count), name)
+             for name, array in arrays.items() if array is not None}
     if not given and not parameters:
         return None
     return simulation_pb2.BatchOverrides(**given, parameters=tensors.to_tensors(parameters or {}, "parameters"))

@@ -17,12 +17,6 @@ worlds go on elsewhere. Wants the extra `ray` (pip install 'axion[ray]').
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -32,78 +26,33 @@ import ray  # type: ignore[import-not-found, unused-ignore]
 from axion.batch import Batch
 from axion.client import Client
 from axion.errors import UnavailableError
-from axion.files import is_urdf, read_mjcf, read_urdf
+from axion.files import read_scene
 from axion.fleet import Fleet
+from axion.local_server import KeptServer, find_program
 
-_START_SECONDS = 60.0   # in which a server must say that it serves
-_CALLS_AT_ONCE = 16     # of an actor
-# Keeps a server for as long as its input is open, which ends with the actor however that ends.
-_KEEPER = """
-import signal, subprocess, sys
-server = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
-sys.stdin.buffer.read()
-server.send_signal(signal.SIGTERM)
-sys.exit(server.wait())
-"""
+_CALLS_AT_ONCE = 16  # of an actor
 
 
 def _program_here(program: str) -> str:
     """The server's program on this machine: that of this name, or, where there is none, of the package axion-server."""
-    found = shutil.which(program)
-    if found is None and program == "axiond":
-        try:
-            import axion_server  # type: ignore[import-not-found, unused-ignore]
-
-            found = os.fspath(axion_server.program())
-        except ImportError:
-            pass
+    found = find_program(program)
     if found is None:
         raise FileNotFoundError(f"program: there is no {program!r} on {os.uname().nodename}; install axion-server there, or name its path")
     return found
-
-
-class _Server:
-    """An axiond that this process has started on a free port of the loopback device."""
-
-    def __init__(self, program: str, flags: Sequence[str]) -> None:
-        self._log = tempfile.NamedTemporaryFile(prefix="axiond-", suffix=".log")
-        command = [_program_here(program), "--listen=127.0.0.1:0", "--metrics_listen=", *flags]
-        self._keeper = subprocess.Popen([sys.executable, "-c", _KEEPER, *command], stdin=subprocess.PIPE, stderr=self._log)
-        self.target = self._target_of_log()
-
-    def _target_of_log(self) -> str:
-        end = time.monotonic() + _START_SECONDS
-        while time.monotonic() < end and self._keeper.poll() is None:
-            found = re.search(r"event=serving listen=(\S+) ", self._said())
-            if found:
-                return found[1]
-            time.sleep(0.02)
-        self.stop()
-        raise RuntimeError(f"program: axiond did not serve: {self._said().strip() or 'it says nothing'}")
-
-    def _said(self) -> str:
-        with open(self._log.name, errors="replace") as log:
-            return log.read()
-
-    def stop(self) -> None:
-        """Ends it as SIGTERM does: what it has in hand is finished."""
-        if self._keeper.stdin is not None:
-            self._keeper.stdin.close()
-        self._keeper.wait()
 
 
 class _Holder:
     """What an actor is: a connection, the batches that were made by it, and the server where it has started one."""
 
     def __init__(self) -> None:
-        self._server: _Server | None = None
+        self._server: KeptServer | None = None
         self._client: Client | None = None
         self._batches: dict[str, Batch] = {}
 
     def open(self, target: str | None, program: str, flags: Sequence[str], choices: Mapping[str, Any]) -> str:
         """Connects, to a server that it starts where there is no target; to whom."""
         if target is None:
-            self._server = _Server(program, flags)
+            self._server = KeptServer(_program_here(program), flags)
             target = self._server.target
         self._client = Client(target, **choices)
         return target
@@ -163,9 +112,8 @@ class _Actor:
         path = choices.get("path")
         if path is not None and not arguments and not {"mjcf", "urdf", "scene"} & choices.keys():
             # The file is on this machine, and the actor may be on another.
-            text, found = (read_urdf if is_urdf(path) else read_mjcf)(path)
-            choices.pop("path")
-            choices.update({"urdf" if is_urdf(path) else "mjcf": text, "assets": {**found, **(choices.get("assets") or {})}})
+            kind, text, found, _ = read_scene(choices.pop("path"), choices.pop("file_folders", ()))
+            choices.update({kind: text, "assets": {**found, **(choices.get("assets") or {})}})
         return self.ask("call", "create_model", arguments, choices)
 
     def get_model(self, *arguments: Any, **choices: Any) -> Any:

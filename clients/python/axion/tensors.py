@@ -58,6 +58,18 @@ def to_tensor(array: npt.ArrayLike, name: str = "array") -> tensor_pb2.Tensor:
     return tensor_pb2.Tensor(dtype=_CODES[dtype], shape=values.shape, data=values.tobytes())
 
 
+# Dimensions of what worlds are given, with that of the worlds.
+WORLD_DIMENSIONS = {"body_pose": 3, "body_velocity": 3, "joint_position": 2, "joint_velocity": 2, "time": 1, "activation": 2,
+                    "mocap_pose": 3, "mass_scale": 2, "friction_scale": 1, "gain_scale": 2, "body_wrench": 3,
+                    "action": 2}
+
+
+def of_each_world(array: npt.ArrayLike, dimensions: int, world_count: int) -> npt.ArrayLike:
+    """What all worlds are given: one robot's, which has a dimension less, stands for each of them."""
+    values = np.asarray(array)
+    return np.broadcast_to(values, (world_count, *values.shape)) if values.ndim == dimensions - 1 else array
+
+
 def to_tensors(arrays: Mapping[str, npt.ArrayLike], name: str) -> dict[str, tensor_pb2.Tensor]:
     """Tensors by name; errors of to_tensor name `name["key"]`."""
     return {key: to_tensor(array, f'{name}["{key}"]') for key, array in arrays.items()}

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from axion.client import DEFAULT_TARGET, Client
+from axion.client import Client
 from axion.errors import AxionError
 
 # The module of each verb, which has parser(verb) and run(given), and the extra that it wants.
@@ -26,7 +26,7 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
     parser : argparse.ArgumentParser
         Gets the flags.
     """
-    parser.add_argument("--server", default=DEFAULT_TARGET, help="host:port; without a port 8470 [%(default)s]")
+    parser.add_argument("--server", help="host:port; without a port 8470 [AXION_SERVER, 127.0.0.1:8470, or one that is started for this]")
     parser.add_argument("--token", help="of the tenant; better by AXION_TOKEN")
     parser.add_argument("--tls", action="store_true", default=None, help="TLS with the system's authorities")
     parser.add_argument("--tls_ca", help="TLS with these authorities: a file of PEM")

@@ -1,6 +1,7 @@
 #include <cairo.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -63,9 +64,9 @@ TEST(SceneFiles, meshes_that_collide_are_found_by_every_form_of_their_name) {
   std::ofstream(folder / "my_robot" / "meshes" / "arm.stl") << "arm";
   const std::string path = (folder / "my_robot" / "urdf" / "robot.urdf").string();
   const auto meshes = [&](const std::string& name, const std::string& before = "") {
-    return meshes_of_urdf(path, before +
-                                    "<robot><link><collision name='c'><geometry><mesh scale='1 1 1' filename = \"" +
-                                    name + "\"/></geometry></collision></link></robot>");
+    return *meshes_of_urdf(path, before +
+                                     "<robot><link><collision name='c'><geometry><mesh scale='1 1 1' filename = \"" +
+                                     name + "\"/></geometry></collision></link></robot>");
   };
   const std::string absolute = "file://" + (folder / "my_robot" / "meshes" / "arm.stl").string();
   for (const std::string& name : {std::string("package://my_robot/meshes/arm.stl"), std::string("../meshes/arm.stl"),
@@ -80,9 +81,9 @@ TEST(SceneFiles, meshes_that_collide_are_found_by_every_form_of_their_name) {
   EXPECT_TRUE(meshes("../meshes/absent.stl").empty());
   EXPECT_TRUE(meshes("").empty());
   EXPECT_EQ(meshes("../meshes/arm.stl", "<!--" + std::string(1 << 20, '<') + "-->").size(), 1u);
-  EXPECT_TRUE(meshes_of_urdf(path, "<!-- <collision><mesh filename='../meshes/arm.stl'/></collision> -->").empty());
-  EXPECT_TRUE(meshes_of_urdf(path, "<visual><mesh filename='../meshes/arm.stl'/></visual>").empty());
-  EXPECT_TRUE(meshes_of_urdf(path, "<collision><mesh filename='../meshes/arm.stl").size() <= 1);  // cut short
+  EXPECT_TRUE(meshes_of_urdf(path, "<!-- <collision><mesh filename='../meshes/arm.stl'/></collision> -->")->empty());
+  EXPECT_TRUE(meshes_of_urdf(path, "<visual><mesh filename='../meshes/arm.stl'/></visual>")->empty());
+  EXPECT_TRUE(meshes_of_urdf(path, "<collision><mesh filename='../meshes/arm.stl")->size() <= 1);  // cut short
   fs::remove_all(folder);
 }
 
@@ -107,7 +108,7 @@ TEST(SceneFiles, what_mjcf_refers_to_is_found_in_the_folder_of_each_model) {
       "file='parts/arm.xml'/><mesh name='t' file='trunk.obj'/><mesh file='absent.stl'/><texture file='own/trunk.obj'/>"
       "<model file='absent.xml'/></asset></mujoco>";
   std::vector<std::string> names;
-  const auto files = files_of_mjcf((folder / "robot.xml").string(), main);
+  const auto files = *files_of_mjcf((folder / "robot.xml").string(), main);
   for (const auto& [name, content] : files) {
     names.push_back(name);
   }
@@ -115,17 +116,17 @@ TEST(SceneFiles, what_mjcf_refers_to_is_found_in_the_folder_of_each_model) {
                                              "parts/joints.xml", "parts/meshes/arm.STL"}));
   EXPECT_EQ(files.at("own/trunk.obj"), "trunk");
   write("parts/b.stl", "relative");
-  EXPECT_EQ(files_of_mjcf((folder / "robot.xml").string(), "<include file='parts/leg.xml'/>").size(), 0u);
+  EXPECT_EQ(files_of_mjcf((folder / "robot.xml").string(), "<include file='parts/leg.xml'/>")->size(), 0u);
   write("parts/leg.xml", "<mujoco><asset><mesh file='b.stl'/></asset></mujoco>");
-  EXPECT_EQ(files_of_mjcf((folder / "robot.xml").string(), "<include file='parts/leg.xml'/>").at("b.stl"), "relative");
+  EXPECT_EQ(files_of_mjcf((folder / "robot.xml").string(), "<include file='parts/leg.xml'/>")->at("b.stl"), "relative");
   // Beside an included document without the folder of meshes, but not beside the model's own.
   write("parts/leg.xml", "<mujoco><compiler meshdir='own'/><asset><mesh file='b.stl'/></asset></mujoco>");
-  EXPECT_EQ(files_of_mjcf((folder / "robot.xml").string(), "<include file='parts/leg.xml'/>").at("own/b.stl"),
+  EXPECT_EQ(files_of_mjcf((folder / "robot.xml").string(), "<include file='parts/leg.xml'/>")->at("own/b.stl"),
             "relative");
   EXPECT_TRUE(files_of_mjcf((folder / "parts/leg.xml").string(),
                             "<mujoco><compiler meshdir='own'/><asset><mesh file='b.stl'/></asset></mujoco>")
-                  .empty());
-  EXPECT_TRUE(files_of_mjcf((folder / "robot.xml").string(), "<include file='robot").empty());  // cut short
+                  ->empty());
+  EXPECT_TRUE(files_of_mjcf((folder / "robot.xml").string(), "<include file='robot")->empty());  // cut short
   fs::remove_all(folder);
 }
 
@@ -135,6 +136,52 @@ Trace small_trace() {
   const v1::Tensor tensor = tensor_of({0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 4}, {2, 2, 3});
   EXPECT_TRUE(trace.append({0.1, 0.2}, {&tensor}).ok());
   return trace;
+}
+
+TEST(SceneFiles, what_is_outside_of_the_folder_is_not_sent_and_the_error_names_it) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::canonical(testing::TempDir()) / "axion_cli_test_outside";
+  fs::remove_all(folder);
+  const auto write = [&](const char* name, const std::string& content) {
+    fs::create_directories((folder / name).parent_path());
+    std::ofstream(folder / name) << content;
+    return (folder / name).string();
+  };
+  const std::string key = write("home/.ssh/id_rsa", "KEY");
+  write("home/secret.txt", "<mujoco/>");
+  write("home/secret.stl", "SECRET");
+  fs::create_directories(folder / "home/models/.git/a");  // a checkout, whose own files stay in it too
+  write("home/models/.git/config.stl", "token");
+  fs::create_symlink("../secret.stl", folder / "home/models/link.stl");
+  const std::string document = (folder / "home/models/evil.xml").string();
+  const auto expect_refused = [&](const auto& found, const std::string& attribute, const fs::path& file) {
+    const std::string message(found.status().message());
+    EXPECT_NE(message.find(attribute + " of " + (folder / "home/models").string()), message.npos) << message;
+    EXPECT_NE(message.find(" is " + file.string() + ", "), message.npos) << message;
+    EXPECT_NE(message.find("--file_folders=" + file.parent_path().string() + " "), message.npos) << message;
+  };
+  for (const auto& [tag, name, file] :
+       std::vector<std::array<std::string, 3>>{{"include", key, "home/.ssh/id_rsa"},
+                                               {"include", "../secret.txt", "home/secret.txt"},
+                                               {"hfield", key, "home/.ssh/id_rsa"},
+                                               {"model", "../secret.txt", "home/secret.txt"},
+                                               {"mesh", "../secret.stl", "home/secret.stl"},
+                                               {"mesh", "link.stl", "home/secret.stl"},
+                                               {"mesh", ".git/config.stl", "home/models/.git/config.stl"}}) {
+    const std::string attribute = "<" + tag + " file=\"" + name + "\">", text = "<mujoco>" + attribute + "</mujoco>";
+    expect_refused(files_of_mjcf(document, text), attribute, folder / file);
+    EXPECT_EQ(files_of_mjcf(document, text, {(folder / file).parent_path().string()})->size(), 1u) << text;
+  }
+  const auto urdf = [&](const std::string& name) {
+    return meshes_of_urdf((folder / "home/models/evil.urdf").string(),
+                          "<robot><link><collision><mesh filename=\"" + name + "\"/></collision></link></robot>");
+  };
+  for (const std::string name : {"package://home/secret.stl", "../secret.stl", "secret.stl"}) {
+    expect_refused(urdf(name), "<mesh filename=\"" + name + "\">", folder / "home/secret.stl");
+  }
+  write("home/package.xml", "<package/>");
+  EXPECT_EQ(urdf("package://home/secret.stl")->size(), 1u);
+  fs::remove_all(folder);
 }
 
 TEST(Commands, every_flag_that_help_names_exists) {

@@ -3,6 +3,7 @@
 import pathlib
 import threading
 import unittest
+from unittest import mock
 
 import grpc
 import numpy as np
@@ -11,7 +12,7 @@ from google.rpc import error_details_pb2
 
 import axion
 from axion.retry import Patience
-from axion import tensors
+from axion import retry, tensors
 from axion.v1 import simulation_pb2, solver_pb2, tensor_pb2
 from fake_server import FakeServer, abort
 
@@ -237,6 +238,66 @@ class Calls(unittest.TestCase):
         self.assertEqual(codes, [])
         ids = {request.request_id for request in self.simulation.requests[before:]}
         self.assertEqual(len(ids), 1)
+
+    def test_a_reset_and_a_state_are_made_again_under_their_id(self):
+        batch = self.batch()
+        for call in (batch.reset, lambda: batch.set_state(time=[0.0] * batch.world_count), batch.begin_episodes):
+            codes = [grpc.StatusCode.UNAVAILABLE]
+
+            def refuse(context):
+                if codes:
+                    context.abort(codes.pop(0), "away")
+
+            self.simulation.refusal = refuse
+            before = len(self.simulation.requests)
+            call()
+            call()
+            ids = [request.request_id for request in self.simulation.requests[before:]]
+            self.assertEqual(len(ids), 3)
+            self.assertEqual(len(set(ids)), 2)
+            self.assertEqual(ids[0], ids[1])
+            self.assertNotIn("", ids)
+
+    def test_a_first_call_that_the_fork_of_its_process_has_ended_is_made_again(self):
+        class Ended(grpc.RpcError):
+            def code(self):
+                return grpc.StatusCode.UNAVAILABLE
+
+            def details(self):
+                return "Stream removed (sendmsg: Wrong file descriptor generation)"
+
+        self.assertIsNotNone(Patience(1.0).attempts(None).wait_before_another(Ended()))
+        self.assertIsNone(Patience(1.0).attempts(0.0).wait_before_another(Ended()))
+        self.assertIsNone(Patience(0.0).attempts(None).wait_before_another(Ended()))
+
+    def test_a_wait_for_a_server_says_once_what_it_waits_for_and_when_it_is_over(self):
+        class Away(grpc.RpcError):
+            def code(self):
+                return grpc.StatusCode.UNAVAILABLE
+
+            def details(self):
+                return "Connection refused"
+
+        patience = Patience(60.0, "host:1")
+        patience.heard()
+        with mock.patch.object(retry.time, "sleep"), mock.patch.object(retry.time, "monotonic") as clock:
+            clock.return_value = 1000.0
+            attempts = patience.attempts(None)
+            with self.assertNoLogs("axion"):
+                clock.return_value = 1010.0  # the call was long; nobody has waited for a server yet
+                attempts.another(Away())
+                clock.return_value = 1011.0
+                attempts.another(Away())
+            with self.assertLogs("axion", "WARNING") as told:
+                for _ in range(5):
+                    clock.return_value += 2.0
+                    attempts.another(Away())
+            self.assertEqual(len(told.output), 1)
+            self.assertRegex(told.output[0], "waiting for host:1, for 4[0-9] s more at most: Connection refused")
+            with self.assertLogs("axion", "WARNING") as told:
+                patience.heard()
+                patience.heard()
+            self.assertEqual(told.output, ["WARNING:axion:host:1 answers again"])
 
     def test_a_server_that_was_waited_for_in_vain_is_not_waited_for_again_until_it_answers(self):
         class Away(grpc.RpcError):

@@ -1,19 +1,25 @@
 """The dm_env_rpc endpoint: the protocol's own compliance suite, and agents through its dm_env adaptor; see axiond_case.py."""
 
+import hashlib
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
+import tracemalloc
 import unittest
 
+import grpc
 import numpy as np
 
 from axiond_case import AxiondCase
 
 try:
-    from dm_env_rpc.v1 import compliance, connection, dm_env_adaptor, dm_env_rpc_pb2, error, tensor_utils
+    from dm_env_rpc.v1 import compliance, connection, dm_env_adaptor, dm_env_rpc_pb2, dm_env_rpc_pb2_grpc, error, tensor_utils
     from dm_env_rpc.v1.compliance import create_destroy_world, join_leave_world, reset, reset_world, step
 
     import axion.dm_env_rpc
+    from axion.dm_env_agents import hashes_of_tokens
 except ImportError:
     compliance = None
 
@@ -96,6 +102,86 @@ class Agents(Endpoint):
         request.actions[1].CopyFrom(tensor_utils.pack_tensor([0, np.nan, 0], dtype=np.float32))
         with self.assertRaisesRegex(error.DmEnvRpcError, "actions.action: must be from"):
             self._connection.send(request)
+
+    def test_a_number_that_is_said_to_fill_a_great_shape_is_refused_before_it_does(self):
+        name = self.create()
+        self.join(name)
+        self._connection.send(dm_env_rpc_pb2.StepRequest(requested_observations=[1]))
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        for shape in ([1 << 28], [1 << 14, 1 << 14], [-1, -1], [3, 1 << 26], [-1], []):
+            action = dm_env_rpc_pb2.Tensor(floats={"array": [1.0]}, shape=shape)
+            with self.assertRaisesRegex(error.DmEnvRpcError, "actions.action: has shape"):
+                self._connection.send(dm_env_rpc_pb2.StepRequest(requested_observations=[1], actions={1: action}))
+            setting = dm_env_rpc_pb2.Tensor(int64s={"array": [1]}, shape=shape or [1 << 28])
+            with self.assertRaisesRegex(error.DmEnvRpcError, "settings.seed: must be one value"):
+                self._connection.send(dm_env_rpc_pb2.CreateWorldRequest(
+                    settings={"task": tensor_utils.pack_tensor("Hopper-v5"), "seed": setting}))
+        self.assertLess(tracemalloc.get_traced_memory()[1], 1 << 24)  # NumPy's arrays are traced, too
+        self._connection.send(dm_env_rpc_pb2.StepRequest(requested_observations=[1]))
+
+    def test_agents_that_say_nothing_make_room_for_those_that_do(self):
+        server, port, service = axion.dm_env_rpc.serve(self.client, "127.0.0.1:0", connections=3)
+        self.addCleanup(service.close)
+        self.addCleanup(lambda: server.stop(None).wait())
+        said = threading.Event()
+        self.addCleanup(said.set)
+
+        def open_stream(requests):
+            channel = grpc.insecure_channel(f"127.0.0.1:{port}", [("grpc.use_local_subchannel_pool", 1)])
+            self.addCleanup(channel.close)
+            return dm_env_rpc_pb2_grpc.EnvironmentStub(channel).Process(requests)
+
+        def nothing():
+            said.wait()
+            yield from ()
+
+        def one():
+            yield dm_env_rpc_pb2.EnvironmentRequest(leave_world=dm_env_rpc_pb2.LeaveWorldRequest())
+            said.wait()
+
+        silent = [open_stream(nothing()) for _ in range(40)]
+        speaking = [open_stream(one()) for _ in range(3)]
+        for stream in speaking:
+            self.assertTrue(next(stream).HasField("leave_world"))
+        # Each place is of one who has spoken: who comes now is refused, and nobody of them is sent away.
+        with self.assertRaises(grpc.RpcError) as caught:
+            next(open_stream(one()))
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+        self.assertTrue(all(stream.is_active() for stream in speaking))
+        for stream in silent:
+            with self.assertRaises(grpc.RpcError):
+                next(stream)
+
+    def test_with_tokens_an_agent_sends_one(self):
+        hashed = hashlib.sha256(b"secret").hexdigest()
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(f"# tenant hash\nteam sha256:{hashed} max_worlds=3\n")
+            file.flush()
+            tokens = hashes_of_tokens(file.name)
+            file.write("team secret\n")
+            file.flush()
+            with self.assertRaisesRegex(ValueError, "token_file: line 3"):
+                hashes_of_tokens(file.name)
+        server, port, service = axion.dm_env_rpc.serve(self.client, "127.0.0.1:0", tokens=tokens)
+        self.addCleanup(service.close)
+        self.addCleanup(lambda: server.stop(None).wait())
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            process = dm_env_rpc_pb2_grpc.EnvironmentStub(channel).Process
+            request = dm_env_rpc_pb2.EnvironmentRequest(leave_world=dm_env_rpc_pb2.LeaveWorldRequest())
+            for sent in ((), (("authorization", "Bearer public"),), (("authorization", "secret"),)):
+                with self.assertRaises(grpc.RpcError) as caught:
+                    list(process(iter([request]), metadata=sent))
+                self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
+            self.assertEqual(len(list(process(iter([request]), metadata=(("authorization", "Bearer secret"),)))), 1)
+
+    def test_it_is_not_open_to_other_machines_by_mistake(self):
+        for listen in ("0.0.0.0:0", "[::]:0", "sim.example:0"):
+            with self.assertRaisesRegex(ValueError, "tls_cert, tls_key and token_file, or insecure"):
+                axion.dm_env_rpc.serve(self.client, listen, tokens=frozenset({"0" * 64}))
+        server, _, service = axion.dm_env_rpc.serve(self.client, "0.0.0.0:0", insecure=True)
+        server.stop(None).wait()
+        service.close()
 
     def test_a_world_is_of_one_agent_at_a_time_and_free_when_it_goes(self):
         name = self.create()

@@ -1,6 +1,7 @@
 """The Python package and the axion tool against axiond itself; see axiond_case.py."""
 
 import json
+import multiprocessing
 import os
 import pathlib
 import subprocess
@@ -242,6 +243,30 @@ class EndToEnd(AxiondCase):
             time.sleep(0.05)
         with self.assertRaises(axion.NotFoundError):
             batch.step()
+
+
+def _ask(target, inherited, queue):
+    """What a child that was forked is answered, by a client of its own, then by its parent's."""
+    try:
+        with axion.Client(target) as client:
+            queue.put([client.server_info().version, inherited.server_info().version])
+    except Exception as error:
+        queue.put([str(error)])
+
+
+class Forks(AxiondCase):
+    def test_children_that_are_forked_are_answered_at_their_first_call(self):
+        version = self.client.server_info().version
+        context = multiprocessing.get_context("fork")
+        for _ in range(3):
+            queue = context.Queue()
+            children = [context.Process(target=_ask, args=(self.target, self.client, queue)) for _ in range(6)]
+            for child in children:
+                child.start()
+            self.assertEqual([queue.get(timeout=60) for _ in children], [[version, version]] * len(children))
+            for child in children:
+                child.join(60)
+            self.assertEqual(self.client.server_info().version, version)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,15 @@ class FakeSimulation(simulation_pb2_grpc.SimulationServicer):
 
     def SetState(self, request, context):
         self.requests.append(request)
+        if self.refusal:
+            self.refusal(context)
         return state_pb2.SetStateResponse()
+
+    def Reset(self, request, context):
+        self.requests.append(request)
+        if self.refusal:
+            self.refusal(context)
+        return state_pb2.ResetResponse(task={"observation": {"dtype": tensor_pb2.DTYPE_FLOAT64, "shape": [1, 0]}})
 
     def GetSolverStats(self, request, context):
         self.requests.append(request)

@@ -98,7 +98,7 @@ class Types(unittest.TestCase):
             program.write_text(WRONG)
             done = self.mypy(str(program))
         self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertIn('has incompatible type "int"; expected "str"', done.stdout)
+        self.assertIn('has incompatible type "int"; expected "str | None"', done.stdout)
         self.assertIn('has incompatible type "str"; expected "int"', done.stdout)
         self.assertIn('Unexpected keyword argument "stepz"', done.stdout)
 

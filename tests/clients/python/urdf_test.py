@@ -137,7 +137,6 @@ class Urdf(AxiondCase):
         before = len(self.client.list_models())
         for arguments, part in (({"urdf": "<robot>\n<link/></robot>"}, "<link> (line 2): name is required"),
                                 ({"urdf": ROBOT}, "was not sent along"),
-                                ({"urdf": "<mujoco/>"}, "<robot>"),
                                 ({"mjcf": "<mujoco/>", "urdf_options": {"base": "free"}}, "urdf_options"),
                                 ({"urdf": ROBOT, "urdf_options": {"base_rotation": (0, 0, 0, 0)}}, "base_pose")):
             with self.assertRaises(axion.InvalidArgumentError) as caught:

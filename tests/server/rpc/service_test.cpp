@@ -304,16 +304,17 @@ TEST_F(Service, a_request_id_with_another_request_is_refused) {
 }
 
 // Whatever a request asks for is in its hash, so that a field that comes later is not forgotten.
-TEST(RequestHash, changes_with_every_field_of_a_step_but_where_it_is_made_and_what_incarnation_is_expected) {
-  v1::StepRequest plain;
+template <typename Request>
+void expect_all_fields_in_hash() {
+  Request plain;
   plain.set_request_id("id");
-  const google::protobuf::Descriptor& type = *v1::StepRequest::descriptor();
+  const google::protobuf::Descriptor& type = *Request::descriptor();
   std::set<std::uint64_t> hashes{rpc::request_hash(plain)};
   EXPECT_NE(*hashes.begin(), 0u);
   for (int i = 0; i < type.field_count(); ++i) {
     const google::protobuf::FieldDescriptor& field = *type.field(i);
     if (field.name() == "request_id") continue;
-    v1::StepRequest request = plain;
+    Request request = plain;
     const google::protobuf::Reflection& reflection = *request.GetReflection();
     switch (field.cpp_type()) {
       case google::protobuf::FieldDescriptor::CPPTYPE_INT32:
@@ -322,20 +323,40 @@ TEST(RequestHash, changes_with_every_field_of_a_step_but_where_it_is_made_and_wh
       case google::protobuf::FieldDescriptor::CPPTYPE_INT64:
         reflection.SetInt64(&request, &field, 3);
         break;
+      case google::protobuf::FieldDescriptor::CPPTYPE_UINT64:
+        reflection.AddUInt64(&request, &field, 3);
+        break;
       case google::protobuf::FieldDescriptor::CPPTYPE_STRING:
         field.is_repeated() ? reflection.AddString(&request, &field, "x") : reflection.SetString(&request, &field, "x");
         break;
-      case google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE:
-        static_cast<v1::Tensor*>(reflection.MutableMessage(&request, &field))->set_data(std::string(10000, 'x'));
+      case google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE: {
+        google::protobuf::Message& message = *reflection.MutableMessage(&request, &field);
+        if (auto* tensor = dynamic_cast<v1::Tensor*>(&message)) {
+          tensor->set_data(std::string(10000, 'x'));
+        } else {
+          dynamic_cast<v1::StateUpdate&>(message).mutable_time()->set_data(std::string(10000, 'x'));
+        }
         break;
+      }
       default:
         FAIL() << field.name() << " is of a type that this test does not know";
     }
     const bool apart = field.name() == "batch" || field.name() == "expected_incarnation";
     EXPECT_EQ(hashes.insert(rpc::request_hash(request)).second, !apart) << field.name();
-    EXPECT_EQ(rpc::request_hash(request), rpc::request_hash(v1::StepRequest(request)));
+    EXPECT_EQ(rpc::request_hash(request), rpc::request_hash(Request(request)));
   }
-  EXPECT_EQ(rpc::request_hash(v1::StepRequest()), 0u) << "without an id nothing is remembered";
+  EXPECT_EQ(rpc::request_hash(Request()), 0u) << "without an id nothing is remembered";
+}
+
+TEST(RequestHash, changes_with_every_field_but_where_it_is_made_and_what_incarnation_is_expected) {
+  expect_all_fields_in_hash<v1::StepRequest>();
+  expect_all_fields_in_hash<v1::ResetRequest>();
+  expect_all_fields_in_hash<v1::SetStateRequest>();
+  v1::ResetRequest reset;
+  v1::SetStateRequest set;
+  reset.set_request_id("id");
+  set.set_request_id("id");
+  EXPECT_NE(rpc::request_hash(reset), rpc::request_hash(set)) << "an id is one of all that is done to a batch";
 }
 
 TEST_F(Service, a_keep_alive_moves_the_end_of_the_lease) {

@@ -12,14 +12,14 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from axion.batch import Batch
-from axion.client import DEFAULT_TARGET, Client
+from axion.client import Client
 from axion.errors import NotFoundError
 from axion.fleet import Fleet
 from axion.fleet_batch import FleetBatch
 from axion.fleet_results import FleetTaskResult
 from axion.gym.pictures import checked_mode, drawn, picture_metadata, pictures_of
 from axion.gym.server_tasks import ServerTask, server_task
-from axion.gym.vector_env import AxionEnv
+from axion.gym.vector_env import AxionEnv, check_begun
 from axion.task import TaskResult, task_spec
 from axion.v1 import task_pb2
 
@@ -56,7 +56,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         Worlds.
     client : Client or Fleet, optional
         Of the server, or a Fleet of servers; without it the environment connects and closes itself.
-    target : str, default DEFAULT_TARGET
+    target : str, optional
         "host:port" of the server, without client.
     autoreset_mode : AutoresetMode or str, default AutoresetMode.NEXT_STEP
         NEXT_STEP, SAME_STEP or DISABLED.
@@ -87,7 +87,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         Choices are given beside a ServerTask, or there are no such.
     """
 
-    def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str = DEFAULT_TARGET,
+    def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str | None = None,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None, seed: int = 0,
                  batch_choices: Mapping[str, Any] | None = None, render_mode: str | None = None, width: int = 480, height: int = 480,
                  camera: Camera | None = None, **task_choices: Any) -> None:
@@ -119,6 +119,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         self.dt = self.info.step_seconds
         self.metadata = {"autoreset_mode": self.autoreset_mode, **picture_metadata(self.dt)}
         self._ended = np.zeros(num_envs, dtype=bool)
+        self._has_begun = False
         self._observations = self.batch.begin_episodes()
         self.single_action_space = gymnasium.spaces.Box(np.array(self.info.action_lower, dtype=np.float32),
                                                         np.array(self.info.action_upper, dtype=np.float32), dtype=np.float32)
@@ -148,6 +149,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         ValueError
             There are not so many seeds, or the mask is none.
         """
+        check_begun(self.closed, True)
         seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed or [None] * self.num_envs)
         if len(seeds) != self.num_envs:
             raise ValueError(f"seed: has {len(seeds)} numbers for {self.num_envs} environments")
@@ -162,7 +164,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         for some, own in ((np.flatnonzero(mask & given), numbers[mask & given]), (np.flatnonzero(mask & ~given), numbers[:0])):
             if len(some):
                 observations[some] = self.batch.begin_episodes(worlds=some, seeds=own)
-        self._ended[mask] = False
+        self._ended[mask], self._has_begun = False, True
         self._observations = observations
         return _aligned(observations), {}
 
@@ -184,8 +186,11 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         ValueError
             The actions have another shape.
         gymnasium.error.ResetNeeded
-            A world has ended and was not reset, with DISABLED.
+            There was no reset yet, or, with DISABLED, a world has ended and was not reset.
+        gymnasium.error.ClosedEnvironmentError
+            The environments are closed.
         """
+        check_begun(self.closed, self._has_begun)
         action = np.asarray(actions)
         if action.shape != self.action_space.shape:
             raise ValueError(f"actions: have shape {list(action.shape)}; it must be {list(self.action_space.shape or ())}")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from axion.client import DEFAULT_TARGET, Client
+from axion.client import Client
 from axion.errors import NotFoundError
 from axion.fleet import Fleet
 from axion.gym.mechanics import Floats, Mechanics, WorldState
@@ -34,6 +34,14 @@ def _task_of(task: Task | str, choices: Mapping[str, Any]) -> Task:
     return GYMNASIUM_TASKS[task](**choices)
 
 
+def check_begun(closed: bool, has_begun: bool) -> None:
+    """Raises ClosedEnvironmentError of environments that are closed, and ResetNeeded of those that were never reset."""
+    if closed:
+        raise gymnasium.error.ClosedEnvironmentError("the environments are closed; make new ones")
+    if not has_begun:
+        raise gymnasium.error.ResetNeeded("the environments have not been reset; call reset before the first step")
+
+
 class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32], npt.NDArray[Any]]):
     """A gymnasium.vector.VectorEnv whose environments are the worlds of one batch.
 
@@ -50,7 +58,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         Worlds.
     client : Client or Fleet, optional
         Of the server, or a Fleet of servers; without it the environment connects and closes itself.
-    target : str, default DEFAULT_TARGET
+    target : str, optional
         "host:port" of the server, without client.
     autoreset_mode : AutoresetMode or str, default AutoresetMode.NEXT_STEP
         NEXT_STEP, SAME_STEP or DISABLED, as gymnasium.vector.AutoresetMode says.
@@ -81,7 +89,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         Choices are given beside a Task, or there are no such.
     """
 
-    def __init__(self, task: Task | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str = DEFAULT_TARGET,
+    def __init__(self, task: Task | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str | None = None,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None,
                  dt: float | None = None, batch_choices: Mapping[str, Any] | None = None, render_mode: str | None = None,
                  width: int = 480, height: int = 480, camera: Camera | None = None, **task_choices: Any) -> None:
@@ -112,6 +120,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         self._generators = [np.random.default_rng() for _ in range(num_envs)]
         self._episode_steps = np.zeros(num_envs, dtype=np.int64)
         self._ended = np.zeros(num_envs, dtype=bool)
+        self._has_begun = False
         self._control = np.zeros((num_envs, self.model.control_count))
         self._state = self._read(None)
         self.single_action_space = self._actions()
@@ -172,6 +181,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         ValueError
             There are not so many seeds, or the mask is none.
         """
+        check_begun(self.closed, True)
         seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed or [None] * self.num_envs)
         if len(seeds) != self.num_envs:
             raise ValueError(f"seed: has {len(seeds)} numbers for {self.num_envs} environments")
@@ -184,6 +194,7 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
             if seeds[world] is not None:
                 self._generators[world] = np.random.default_rng(seeds[world])
         self._start(np.flatnonzero(mask))
+        self._has_begun = True
         return self.task.observe(self.robot, self._state), {}
 
     def step(self, actions: npt.NDArray[np.float32]) -> tuple[Floats, Floats, _Bools, _Bools, dict[str, Any]]:
@@ -204,8 +215,11 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         ValueError
             The actions have another shape.
         gymnasium.error.ResetNeeded
-            A world has ended and was not reset, with DISABLED.
+            There was no reset yet, or, with DISABLED, a world has ended and was not reset.
+        gymnasium.error.ClosedEnvironmentError
+            The environments are closed.
         """
+        check_begun(self.closed, self._has_begun)
         action = np.asarray(actions, dtype=np.float64)
         if action.shape != self.action_space.shape:
             raise ValueError(f"actions: have shape {list(action.shape)}; it must be {list(self.action_space.shape or ())}")

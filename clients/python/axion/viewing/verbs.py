@@ -56,6 +56,8 @@ def parser(verb: str) -> argparse.ArgumentParser:
     made.add_argument("--noise", type=float, default=0.0, help="on initial joint positions, rad or m")
     made.add_argument("--keyframe", default="", help="at which it starts")
     made.add_argument("--hold", metavar="KEYFRAME", help="whose joint positions the position actuators hold")
+    made.add_argument("--file_folders", type=lambda text: text.split(","), default=[], metavar="FOLDER,...",
+                      help="further folders of which files that the scene file names may be sent")
     made.add_argument("--allow_unsupported", action="store_true", help="elements that are not supported are left out")
     made.add_argument("--base", choices=("fixed", "free"), default="fixed",
                       help="of a URDF file: how the root link hangs on the world [%(default)s]")
@@ -126,7 +128,8 @@ def _batch(client: Client, given: argparse.Namespace) -> Iterator[Batch]:
             raise FileNotFoundError(errno.ENOENT, "no such file; batches are named batches/ID, and models models/ID", given.target)
         urdf = {"base": given.base, "base_position": [0, 0, given.base_height], "actuators": "motor" if given.motors else "none",
                 "ground": given.ground}
-        model = client.create_model(path=given.target, allow_unsupported=given.allow_unsupported,
+        model = client.create_model(path=given.target, file_folders=given.file_folders,
+                                    allow_unsupported=given.allow_unsupported,
                                     urdf_options=urdf if is_urdf(given.target) else None)
         for warning in model.warnings:
             print(f"warning: {warning}", file=sys.stderr)  # as the verbs of the other language do
