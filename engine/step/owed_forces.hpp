@@ -17,7 +17,6 @@ namespace axion::step {
 inline constexpr double kLeft =
     0.05;  // of 9.81 h: how fast bodies part that have left each other, or slip that do not stick;
 inline constexpr double kStill = 1e-3;  // those that come to stick in this step may have all of their friction
-inline constexpr double kJammed = 0.1;  // of J_n M̃⁻¹ J_nᵀ: what friction leaves of it where it jams a contact
 
 // What a contact does after the step: nothing, it presses and slides, or it sticks.
 enum class Touch { kNone, kSlides, kSticks };
@@ -167,21 +166,9 @@ AXION_HD inline void add_owed_contacts(const solver::Problem<Real>& p, int b, so
   }
 }
 
-// Whether friction that goes with the normal impulse takes, by the arm that it has, what opens the contact: a slender
-// rod jams so (Painlevé). No change of velocities follows from such a law, or any.
-template <typename Real>
-AXION_HD inline bool friction_jams(const solver::Problem<Real>& p, int i) {
-  const auto& w = p.w;
-  const model::Contact<Real>& c = w.contacts[i];
-  const model::Row<Real>* row = w.row + p.contact_base() + 3 * i;
-  const auto product = [&](int k) { return constraints::row_product(p.m, w, row[0], row[k], c.body_a, c.body_b); };
-  const Real *lambda = w.lambda_contact + 3 * i, along = lambda[1] * product(1) + lambda[2] * product(2);
-  return along < (Real(kJammed) - 1) * lambda[0] * product(0);
-}
-
 // G of contact i, which gives -G J of a change of velocities: it keeps what velocities it holds, and friction of what
-// slides goes with the normal impulse, unless it jams. Contacts give way by about kContactProximal of what they are
-// asked for, in float32 free bodies by more.
+// slides goes with the normal impulse. Contacts give way by about kContactProximal of what they are asked for, in
+// float32 free bodies by more.
 // Of a moment, what of its two kinds of friction sticks is held.
 template <typename Real>
 AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch touch, Real* G) {
@@ -199,11 +186,10 @@ AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch tou
   }
   if (touch == Touch::kNone) return;
   G[0] = gain(0);
-  const bool follows = touch == Touch::kSlides && !friction_jams(p, i);
   for (int k = 1; k < 3; ++k) {
     if (touch == Touch::kSticks) {
       G[4 * k] = gain(k);
-    } else if (follows) {
+    } else {
       G[3 * k] = w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * G[0];
     }
   }

@@ -25,6 +25,7 @@ namespace axion::step {
 
 inline constexpr double kDeep = 0.1;         // of contact_margin: overlap that is told of
 inline constexpr double kPartingTime = 0.2;  // s
+inline constexpr double kPressed = 10;       // of what all loads give in a step: impulses that come from contacts
 
 template <typename Real, typename Team>
 AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p) {
@@ -200,8 +201,8 @@ AXION_HD inline Real deep_margin(const model::ModelView<Real>& m, const model::S
 
 // Of the contacts that a step leaves deep: bits of its outcome. They stay where they come apart at less than half of
 // depenetration_velocity and would take longer than kPartingTime; soft ones, which bodies press into each other as they
-// meet, where they go in no faster either. What stays is held open against where a joint opens it and no load sinks in
-// so far: other contacts or limits press it together, or the push was lessened so that it throws nobody. Such a step is
+// meet, where they go in no faster either. What stays is held where a joint opens it: other contacts or limits press it
+// together, by impulses far above those of all loads, or the push was lessened so that it throws nobody. Such a step is
 // not solved. Soft contacts that stay have come to rest by their law.
 struct Overlap {
   bool stays = false, grows = false, is_held = false;
@@ -234,8 +235,14 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
     overlap.is_held = overlap.stays && !(p.s.push_share > Real(0));
     return overlap;
   }
+  const Real load = team.template sum<Real>(p.m.body_count, [&](int b) {
+    return h * (constraints::body_mass(p.m, w, b) * math::norm(p.m.gravity) + math::norm(w.force[b]));
+  });
   overlap.is_held = overlap.stays && any([&](int i, Real before, Real after) {
-                      return w.contact_rebound[i] >= Real(0) && after > least + give(i) && stays(before, after);
+                      if (!(w.contact_rebound[i] >= Real(0)) || model::pair_data(p.m, w.contacts[i].pair).stiffness > 0)
+                        return false;
+                      const bool pressed = w.lambda[p.contact_base() + 3 * i] > Real(kPressed) * load;
+                      return (pressed || p.s.push_share < Real(1)) && stays(before, after);
                     });
   overlap.grows = any(
       [&](int i, Real before, Real after) { return after > least + give(i) && after - before > Real(0.1) * least; });

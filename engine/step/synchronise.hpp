@@ -173,8 +173,8 @@ AXION_HD_CALL void hold_contact(const solver::Problem<Real>& p, int i) {
   };
   e[0] = G[0] * change(0);
   for (int k = 1; k < 3; ++k) {
-    const bool follows = touch == Touch::kSlides && G[3 * k] != Real(0);
-    e[k] = follows ? w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * e[0] : G[4 * k] * change(k);
+    e[k] =
+        touch == Touch::kSticks ? G[4 * k] * change(k) : w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * e[0];
   }
 }
 

