@@ -49,7 +49,7 @@ absl::Status UnaryCall::admit(const Admission& admission) {
 }
 
 void UnaryCall::finish(const absl::Status& status) {
-  const absl::Status outcome = status.ok() ? schedule::guarded([this] { return write_answer(); }) : status;
+  const absl::Status outcome = status.ok() && !written_ ? schedule::guarded([this] { return write_answer(); }) : status;
   slot_.release();
   report_call(metrics_, method_, outcome, absl::Now() - start_);
   Finish(to_grpc(outcome));
