@@ -13,6 +13,12 @@
 
 namespace axion::server::rpc {
 
+namespace {
+
+constexpr std::size_t kManyItems = 256;
+
+}  // namespace
+
 SimulationService::SimulationService(const ServiceParts& parts) : parts_(parts), start_time_(absl::Now()) {}
 
 void SimulationService::begin_drain() {
@@ -33,6 +39,13 @@ void SimulationService::forget(StepStreamReactor* stream) {
 
 void SimulationService::on_device(UnaryCall* call, std::shared_ptr<schedule::BatchHandle> batch,
                                   schedule::Effect effect, Work work) {
+  // Many items make a long answer, which the device does not wait for.
+  const bool is_long =
+      std::any_of(work.begin(), work.end(), [](const schedule::Pass& pass) { return pass.count > kManyItems; });
+  if (effect == schedule::Effect::kReads && is_long) {
+    const auto write = [call](Engine&, std::size_t, std::size_t) { return call->write(); };
+    work.push_back({.count = 1, .run = write, .beside = true});
+  }
   auto job = std::make_unique<schedule::Job>();
   job->call = call->call();
   job->batch = std::move(batch);

@@ -35,7 +35,7 @@ absl::Status UnaryCall::admit(const Admission& admission) {
 }
 
 void UnaryCall::finish(const absl::Status& status) {
-  const absl::Status outcome = status.ok() ? schedule::guarded([this] { return write_answer(); }) : status;
+  const absl::Status outcome = status.ok() && !written_ ? schedule::guarded([this] { return write_answer(); }) : status;
   slot_.release();
   const absl::string_view tenant = tenant_ == nullptr ? absl::string_view() : tenant_->name;
   const bool named = !outcome.ok() || trace_ != nullptr;

@@ -49,6 +49,11 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   // What request and answer take, until the answer has been sent.
   schedule::MemoryHold& memory() { return memory_; }
   void finish(const absl::Status& status);
+  // Puts the answer on the wire, where that is long, before finish() does: on a thread that nobody waits for.
+  absl::Status write() {
+    written_ = true;
+    return write_answer();
+  }
   // What to do where the call was cancelled before its answer had been sent. Before it is finished.
   void when_lost(std::function<void()> undo) { when_lost_ = std::move(undo); }
 
@@ -72,6 +77,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   schedule::Call call_;
   std::shared_ptr<const schedule::Tenant> tenant_;
   schedule::RequestSlot slot_;
+  bool written_ = false;
   std::function<void()> when_lost_;
 };
 
