@@ -35,7 +35,8 @@ class Page(unittest.TestCase):
             certificate, key = authority.issue('server')
             with case.Server(BIN, f'--tls_cert={certificate}', f'--tls_key={key}', f'--state_dir={folder / "state"}') as server:
                 served = set(re.findall(r'^# TYPE (axion_\w+)', server.metrics(), re.MULTILINE))
-        served |= {'axion_rpc_duration_seconds'}  # of the first call on
+        # Of the first call on.
+        served |= {'axion_rpc_duration_seconds', 'axion_tenant_calls_total', 'axion_tenant_world_steps_total'}
         self.assertEqual(set(re.findall(r'`(axion_\w+)`', rows('Metrics'))), served)
 
 

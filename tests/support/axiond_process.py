@@ -56,7 +56,8 @@ class AxiondProcess:
 
     @staticmethod
     def _serving(read):
-        return re.search(r'event=serving listen=\S+:(?P<port>\d+) metrics=(?P<metrics>\S*) ', read())
+        said = re.sub('[",:]*([a-z]+)":"?', r' \1=', read())   # lines of JSON as if they were text
+        return re.search(r'event=serving"?,? listen=\S+:(?P<port>\d+)"?,? metrics=(?P<metrics>[^\s"]*)["\s]', said)
 
     def _pipe_reader(self):
         """Of all that came through the pipe so far, up to a line's end and a byte at a time: the rest stays in it."""
