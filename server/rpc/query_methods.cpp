@@ -1,6 +1,8 @@
 // CastRays, GetDistances, GetDynamics: queries of worlds between steps.
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/scene_conversion.hpp"
@@ -14,6 +16,7 @@ namespace {
 using schedule::BatchHandle;
 using Shape = std::vector<std::int64_t>;
 
+constexpr std::size_t kManyPieces = 256;
 constexpr double kDefaultDistance = 10;  // m, GetDistancesRequest.max_distance
 
 // [n, rays, 3], or [rays, 3], as doubles; `rays` is what it says, or has to be where it is not zero.
@@ -61,6 +64,14 @@ absl::Status take_room(double bytes, const schedule::Limits& limits, schedule::M
 
 absl::Status from(const Status& status) {
   return status.ok() ? absl::OkStatus() : schedule::from_engine(status.error());
+}
+
+// The whole of a query, which needs no device: beside it where it is asked in many pieces.
+template <typename Check>
+schedule::Pass check_of(Check check, std::size_t pieces) {
+  schedule::Pass pass = schedule::whole(std::move(check));
+  pass.beside = pieces > kManyPieces;
+  return pass;
 }
 
 // Questions of worlds, as many to each, in blocks that a piece of work is made of: whole worlds where they have few
@@ -152,7 +163,7 @@ void SimulationService::CastRays(UnaryCall* call, const v1::CastRaysRequest* req
         return from(batch->engine->cast_rays(group, some, to));
       });
     };
-    return Work{schedule::whole(check), {.count = blocks.count(), .run = cast}};
+    return Work{check_of(check, blocks.count()), {.count = blocks.count(), .run = cast}};
   };
   with_batch(call, request->batch(), schedule::Effect::kReads, prepare);
 }
@@ -185,7 +196,7 @@ void SimulationService::GetDistances(UnaryCall* call, const v1::GetDistancesRequ
                                              std::span(pairs).subspan(part.first, part.count), most, to));
       });
     };
-    return Work{schedule::whole(check), {.count = blocks.count(), .run = measure}};
+    return Work{check_of(check, blocks.count()), {.count = blocks.count(), .run = measure}};
   };
   with_batch(call, request->batch(), schedule::Effect::kReads, prepare);
 }
@@ -222,7 +233,7 @@ void SimulationService::GetDynamics(UnaryCall* call, const v1::GetDynamicsReques
                         of_worlds(out.bias_force)};
       return from(batch->engine->dynamics(schedule::group_of(worlds, first, last), query, to));
     };
-    return Work{schedule::whole(check), {.count = static_cast<std::size_t>(n), .run = work_out}};
+    return Work{check_of(check, static_cast<std::size_t>(n)), {.count = static_cast<std::size_t>(n), .run = work_out}};
   };
   with_batch(call, request->batch(), schedule::Effect::kReads, prepare);
 }

@@ -16,6 +16,7 @@ namespace axion::server::rpc {
 namespace {
 
 constexpr std::size_t kManyItems = 256;
+constexpr std::int64_t kManyBytes = 1 << 20;
 
 }  // namespace
 
@@ -39,8 +40,9 @@ void SimulationService::forget(StepStreamReactor* stream) {
 
 void SimulationService::on_device(UnaryCall* call, std::shared_ptr<schedule::BatchHandle> batch,
                                   schedule::Effect effect, Work work) {
-  // Many items make a long answer, which the device does not wait for.
+  // The device does not wait for a long answer: one of many items, or with much memory held for it.
   const bool is_long =
+      call->memory().bytes() > kManyBytes ||
       std::any_of(work.begin(), work.end(), [](const schedule::Pass& pass) { return pass.count > kManyItems; });
   if (effect == schedule::Effect::kReads && is_long) {
     const auto write = [call](Engine&, std::size_t, std::size_t) { return call->write(); };
