@@ -15,7 +15,7 @@ Exit codes: 0; 1 when a program crashed.
 
 import argparse
 import collections
-import importlib.util
+import importlib
 import json
 import math
 import pathlib
@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -35,11 +36,11 @@ RUNS = {'rest': 'At rest', 'random': 'Under random controls'}
 
 
 def client_files():
-    """The module of the Python client that collects files; it needs nothing else of the package."""
-    spec = importlib.util.spec_from_file_location('files', ROOT / 'clients/python/axion/files.py')
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """The module of the Python client that collects files; of the package it needs nothing that is to be installed."""
+    package = types.ModuleType('axion')
+    package.__path__ = [str(ROOT / 'clients/python/axion')]  # in place of all that the package itself imports
+    sys.modules['axion'] = package
+    return importlib.import_module('axion.files')
 
 
 FILES = client_files()
