@@ -179,14 +179,16 @@ AXION_HD inline Real halfway_through(const model::ModelView<Real>& m, const mode
 }
 
 // Active pair k, which turns far: without contacts it may overlap by no more than turning may, and beside them by no
-// more than kFurtherDepth adds, nor than would let one through the other. `first` is the first of its contacts.
+// more than would let one through the other, nor, of the world, than kFurtherDepth adds: what is found on the way of
+// two that move acts on them at points apart, and changes their moment. `first` is the first of its contacts.
 template <typename Real>
 AXION_HD_RARE void find_turned(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                const model::StepSettings<Real>& s, const ContactSearch& search,
                                const model::PairData<Real>& pair, int k, int first) {
   const Real turned = Real(kTurnedDepth) * s.contact_margin, further = Real(kFurtherDepth) * s.contact_margin;
-  const Real halfway = has_sides(m.shapes[pair.shape_b]) ? halfway_through(m, pair) : further;
-  const Real through = halfway < further ? halfway : further;
+  const model::ShapeData<Real>& b = m.shapes[pair.shape_b];
+  const Real halfway = has_sides(b) ? halfway_through(m, pair) : further;
+  const Real through = b.body < 0 && further < halfway ? further : halfway;
   const int index = static_cast<int>(w.collide.pair_active[k]);
   if (first == search.count || w.contacts[first].pair != index) {
     find_on_way(m, w, s, pair, k, turned < through ? turned : through, false);

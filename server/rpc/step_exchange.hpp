@@ -44,8 +44,8 @@ struct ChangeId {
   std::uint64_t hash = 0;  // of what is asked for
 };
 
-// A change of a batch in these passes, which fill `response` unless that is none, made once for its id: a repetition gets
-// what the first was answered, and changes nothing. `memory` is for what is remembered.
+// A change of a batch in these passes, which fill `response` unless that is none, made once for its id: a repetition
+// gets what the first was answered, and changes nothing. `memory` is for what is remembered.
 std::vector<schedule::Pass> made_once(std::shared_ptr<schedule::BatchHandle> batch, ChangeId id,
                                       schedule::MemoryHold memory, v1::ResetResponse* response,
                                       std::vector<schedule::Pass> passes);

@@ -136,7 +136,7 @@ class Retries(unittest.TestCase):
         stepped = elsewhere.step(steps=5, outputs=['body_pose'])['body_pose'].tobytes()
         own.stub.SetState(request)
         self.assertEqual(elsewhere.get_state('body_pose')['body_pose'].tobytes(), stepped)
-        request.world_indices.append(0)
+        request.world_indices.extend([1, 0])
         with self.assertRaisesRegex(grpc.RpcError, 'request_id'):
             own.stub.SetState(request)
         # Across the end of the server, as what a step was answered.
