@@ -20,8 +20,7 @@ struct NewtonResult {
   Real ratio = 0;  // the worst residual ratio; at most one: converged
   NewtonCounts counts;
   bool fallback = false;
-  bool eased = false;   // joints beyond their limits are not pushed back
-  bool throws = false;  // bodies that rigid contacts or locks hold, although nothing is pushed any more
+  bool eased = false;  // joints beyond their limits are not pushed back
 };
 
 // How far the iterate turns any body beyond where u⁻ would, rad.
@@ -90,19 +89,19 @@ AXION_HD_RARE bool ease_unmet(const Team& team, const Problem<Real>& p, Real rat
   return (failed || calm_share(team, p) < Real(1)) && ease_locks(team, p, pushed);
 }
 
-// Solves again while bodies are thrown.
+// Solves again while bodies are thrown. Returns the worst residual ratio of the iterate that is left.
 template <typename Real, typename Team>
-AXION_HD_RARE void calm_down(const Team& team, Problem<Real>& p, NewtonResult<Real>& result) {
+AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
   for (int k = 0; k < 2; ++k) {
     const Real share = calm_share(team, p);
-    if (!(share < Real(1))) return;
+    if (!(share < Real(1))) return ratio;
     p.s.push_share = k == 0 ? share : Real(0);
     if (p.m.is_soft) constraints::soften_contacts(team, p.m, p.w, p.s, p.contact_count);
     if (p.m.lock_softness_count > 0) constraints::soften_locks(team, p.m, p.w, p.s);
     start_at_last(team, p);
-    result.ratio = attempt(team, p, result.counts, false);
+    ratio = attempt(team, p, counts, false);
   }
-  result.throws = !p.m.is_soft && calm_share(team, p) < Real(1);
+  return ratio;
 }
 
 // Whether joints are pushed back from beyond their limits while a limit is not met at all, or, of an iterate that is
@@ -192,7 +191,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     result.ratio = attempt(team, p, result.counts, false);
     fall_back(team, p, result);
   }
-  if (is_forced(team, p)) calm_down(team, p, result);
+  if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
   if (!p.m.is_soft && is_pushed_in_vain(team, p, result.ratio <= Real(1))) {
     result.ratio = stop_pushing(team, p, result);
   }
