@@ -278,7 +278,7 @@ class Batch {
   virtual Status parameters(std::span<const std::int32_t> worlds, Parameter parameter, std::span<double> out) const = 0;
   // A change of these worlds in two parts, so that it can be made of some of them at a time. Where a keyframe is given
   // they are reset first. prepare() changes nothing, and may run on any thread, beside looks at the batch too, as long
-  // as nothing changes that until the change is made or thrown away. It stops where nobody waits any more
+  // as nothing changes that until the change is made or thrown away. It stops if no caller waits any more
   // (base/stop.hpp). The change refers to its worlds and to what the state's views refer to.
   virtual Result<std::unique_ptr<StateChange>> prepare(std::span<const std::int32_t> worlds, const StateUpdate& state,
                                                        std::optional<int> keyframe) const = 0;

@@ -1,6 +1,6 @@
 // axion drain: ends a server of this machine as its service manager would, and waits until it has saved all.
 //
-// There is no call for it, so that nobody ends a server who may not send its process a signal.
+// There is no call for it: a caller who may not send the process a signal must not end the server.
 #include <dirent.h>
 #include <unistd.h>
 

@@ -133,7 +133,7 @@ struct Row {
   Change change;
 };
 
-// The server's own line, then a row for each batch, those that step first. On a terminal in the place of the table
+// The server's own line, then a row for each batch, the greatest rate first. On a terminal in the place of the table
 // before.
 void print_table(const std::string& server, const v1::ServerInfo& info, std::vector<Row>& rows) {
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.change.rate > b.change.rate; });

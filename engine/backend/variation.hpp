@@ -48,7 +48,7 @@ class Variation {
   }
 
   // INVALID_ARGUMENT, naming name(row), unless every row can be compiled. Rows are of finite numbers, or empty.
-  // Changes nothing; stops where nobody waits any more (base/stop.hpp).
+  // Changes nothing; stops if no caller waits any more (base/stop.hpp).
   Result<VariationChange> prepare(std::span<const std::int32_t> worlds, std::vector<std::vector<double>> rows,
                                   const std::function<std::string(std::size_t)>& name) const;
   // The tables with room for a change, of the numbers that worlds have now; none where there is room.

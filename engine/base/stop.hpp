@@ -1,7 +1,7 @@
-// Long work that ends early where nobody waits for it any more: compiling scenes, working out worlds' own numbers.
+// Long work that ends early if no caller waits for it any more: compiling scenes, working out worlds' own numbers.
 //
 // Who runs such work says on its thread how to learn of that (StopScope). The work asks between its pieces, which take
-// milliseconds at most, and is left by an exception, Stopped, which reaches whoever made the scope: nothing of the work
+// milliseconds at most, and is left by an exception, Stopped, which reaches the maker of the scope: nothing of the work
 // is kept then. Work outside of a scope is never stopped.
 #pragma once
 

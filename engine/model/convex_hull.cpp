@@ -32,7 +32,7 @@ class Triangulation {
     for (const Vec& p : points) coordinates_.insert(coordinates_.end(), {p.x, p.y, p.z});
     qh_zero(&qh_, stderr);
     // qhull reports to a file of its own, which is thrown away: a failure here is an answer about the points. It
-    // reports progress there, too, unbuffered, so that it is asked to stop from within, where nobody waits any more.
+    // reports progress there, too, unbuffered, so that it is asked to stop from within, if no caller waits any more.
     FILE* file = fopencookie(&qh_, "w", {.read = nullptr, .write = &look_up, .seek = nullptr, .close = nullptr});
     if (file == nullptr) return;
     std::setvbuf(file, nullptr, _IONBF, 0);

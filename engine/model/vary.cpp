@@ -130,7 +130,7 @@ MassChange mass_change(const BodySpec& before, const BodySpec& after) {
   return change;
 }
 
-// From masses as they are read to the masses of bodies: a mass that nobody changed is the model's to the bit.
+// From masses as they are read to the masses of bodies: a mass that no request changed is the model's to the bit.
 void take_read_masses(const CompiledModel& model, std::vector<BodySpec>& bodies) {
   for (const UnreadMass& unread : model.welded.unread) {
     const BodySpec& before = model.welded.scene.bodies[at(unread.body)];

@@ -202,7 +202,7 @@ AXION_HD inline Real deep_margin(const model::ModelView<Real>& m, const model::S
 // Of the contacts that a step leaves deep: bits of its outcome. They stay where they come apart at less than half of
 // depenetration_velocity and would take longer than kPartingTime; soft ones, which bodies press into each other as they
 // meet, where they go in no faster either. What stays is held where a joint opens it: other contacts or limits press it
-// together, by impulses far above those of all loads, or the push was lessened so that it throws nobody. Such a step is
+// together, by impulses far above what loads give, or the push was lessened so that it throws no body. Such a step is
 // not solved. Soft contacts that stay have come to rest by their law.
 struct Overlap {
   bool stays = false, grows = false, is_held = false;

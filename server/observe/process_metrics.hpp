@@ -1,4 +1,4 @@
-// What Prometheus' own client libraries tell of a process, by the names that everybody's dashboards ask for.
+// What Prometheus' own client libraries tell of a process, by the names that common dashboards ask for.
 #pragma once
 
 #include <vector>

@@ -314,7 +314,7 @@ std::vector<schedule::Pass> remake_passes(const std::shared_ptr<schedule::BatchH
   static const BatchOverrides none;
   for (schedule::Pass& pass : schedule::start_passes(batch, none)) passes.push_back(std::move(pass));
   for (schedule::Pass& pass : restore_passes(batch, saved, field)) {
-    pass.changes = false;  // nobody knows of it yet
+    pass.changes = false;  // no client knows of the batch yet
     passes.push_back(std::move(pass));
   }
   return passes;

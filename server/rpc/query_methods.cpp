@@ -75,7 +75,7 @@ schedule::Pass check_of(Check check, std::size_t pieces) {
 }
 
 // Questions of worlds, as many to each, in blocks that a piece of work is made of: whole worlds where they have few
-// questions, else some of those of one world.
+// questions, else some questions of one world.
 class Blocks {
  public:
   struct Part {

@@ -26,7 +26,7 @@
 
 namespace axion::server::rpc {
 
-// Deadline of a call, which lends its thread; its cancel flag is the caller's to set. `trace`: none where nobody asks.
+// Deadline of a call, which lends its thread; its cancel flag is the caller's to set. `trace`: none if no client asks.
 schedule::Call call_of(const grpc::CallbackServerContext& context, std::shared_ptr<const schedule::CancelFlag> cancel,
                        const CallTrace* trace = nullptr);
 
@@ -49,7 +49,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   // What request and answer take, until the answer has been sent.
   schedule::MemoryHold& memory() { return memory_; }
   void finish(const absl::Status& status);
-  // Puts the answer on the wire, where that is long, before finish() does: on a thread that nobody waits for.
+  // Puts the answer on the wire, where that is long, before finish() does: on a thread that no other work waits for.
   absl::Status write() {
     written_ = true;
     return write_answer();

@@ -14,7 +14,7 @@
 
 namespace axion::server::schedule {
 
-// Set by the thread that learns that nobody waits for an answer any more; read by the one that works for it.
+// Set by the thread that learns that no caller waits for an answer any more; read by the one that works for it.
 class CancelFlag {
  public:
   void set() { cancelled_.store(true, std::memory_order_relaxed); }
@@ -57,7 +57,7 @@ struct Call {
   double weight = 1;
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<const CancelFlag> cancel{};  // none: cannot be cancelled
-  std::shared_ptr<JobTimes> times{};           // none: nobody asks
+  std::shared_ptr<JobTimes> times{};           // none: no trace is wanted
   bool lends_thread = false;                   // a short step may run within submit(), on the thread that calls it
 };
 
@@ -67,7 +67,7 @@ inline void name_caller(const Tenant& tenant, Call& call) {
   call.weight = tenant.quota.weight > 0 ? static_cast<double>(tenant.quota.weight) : 1.0;
 }
 
-// Why nobody waits for a call any more, of whose steps so many were made, or OK.
+// Why no caller waits for a call any more, of whose steps so many were made, or OK.
 absl::Status abandoned(const Call& call, absl::Time now, std::int64_t steps_done = 0);
 
 }  // namespace axion::server::schedule

@@ -50,8 +50,8 @@ double demand_of(const Job& job) {
   return left * job.batch->world_step_cost;
 }
 
-// How many of those that want `demands` seconds a slice holds, the first ones and one at least, of each what it wants
-// or the least that is worth taking part.
+// How many of the jobs that want `demands` seconds a slice holds, the first ones and one at least, of each what it
+// wants or the least that is worth taking part.
 std::size_t as_many_as_fit(double slice, double least, std::span<const double> demands) {
   double sum = 0;
   for (std::size_t i = 0; i < demands.size(); ++i) {

@@ -43,7 +43,7 @@ struct Portion {
 // neither may move while it is used.
 void plan_stretch(const Job& job, const Portion& portion, Stretch& stretch);
 
-// Seconds of `slice` for each of those that want `demands` seconds: none gets more than it wants, nor more for its
+// Seconds of `slice` for each of the jobs that want `demands` seconds: none gets more than it wants, nor more for its
 // weight than another one that gets less than it wants. All of the slice is given where that much is wanted. No
 // weights: 1.
 std::vector<double> share_out(double slice, std::span<const double> demands, std::span<const double> weights = {});

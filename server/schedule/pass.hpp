@@ -21,7 +21,7 @@ struct Pass {
   // still waits for it (engine/base/stop.hpp).
   bool beside = false;
   // It changes the batch. It may be refused in its first piece, which then has changed nothing; after that the work is
-  // finished whoever waits for it, so that it is done to all worlds or to none.
+  // finished even if no caller waits, so that it is done to all worlds or to none.
   bool changes = false;
 };
 

@@ -174,8 +174,8 @@ class Registry {
   void drop_expired_models(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of batches, by name.
   absl::flat_hash_set<std::string> models_in_use() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes away the model that was used least recently, of those that no batch and no call has: of that tenant, or where
-  // there is none, of the one that has most models. False: there is no such model.
+  // Takes away the model that was used least recently, of the models that no batch and no call has: of that tenant, or
+  // if there is none, of the one that has most models. False: there is no such model.
   bool drop_least_used_model(const std::string* tenant) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void note_use(const ModelEntry& entry) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     entry.used = entry.found = true;
@@ -216,7 +216,7 @@ class Registry {
   std::int64_t worlds_ ABSL_GUARDED_BY(mutex_) = 0;                                  // of them
   absl::Time next_look_at_models_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   std::int64_t reserved_worlds_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::flat_hash_map<std::string, Held> held_of_ ABSL_GUARDED_BY(mutex_);  // by tenant, of those that have any
+  absl::flat_hash_map<std::string, Held> held_of_ ABSL_GUARDED_BY(mutex_);  // by tenants that have any
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;                              // all batches were taken
 };
 

@@ -13,7 +13,7 @@
 //     ends it, and a repetition is ABORTED from then on. So no step is made twice, and none for nobody;
 //   - work that ends a batch ends its steps, too;
 //   - other work (pass.hpp) is cut, too: some pieces of it, by turns (turns.hpp), are done between two launches.
-//     Between pieces it ends where nobody waits for it, unless it has begun to change its batch; what needs no device
+//     Between pieces it ends if no caller waits for it, unless it has begun to change its batch; what needs no device
 //     and is long is done by another thread meanwhile;
 //   - batches whose lease has run out are destroyed.
 // With max_batch_delay, a launch waits that long for jobs of batches that have none waiting yet.

@@ -29,7 +29,7 @@ class EpisodesOfSnapshots {
   absl::Status take(const BatchHandle& batch, const StateUpdate& state, absl::string_view field);
   // For the engine; as long as the update that was taken.
   const StateUpdate& state() const { return state_; }
-  // Into those of the worlds asked for whose indices are [first, last).
+  // Into the worlds asked for whose indices are [first, last).
   absl::Status load(BatchHandle& batch, std::span<const std::int32_t> worlds, std::size_t first,
                     std::size_t last) const;
 

@@ -73,7 +73,7 @@ class TurnQueue {
     const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.name == name; });
     return found != parts.end() ? *found : parts.emplace_back(Part{name});
   }
-  // To the end of those that wait, or away where it has nothing left.
+  // To the end of the queue, or away if it has nothing left.
   template <typename Part>
   static void pass_turn(std::list<Part>& parts, typename std::list<Part>::iterator part) {
     if (part->parts.empty()) {

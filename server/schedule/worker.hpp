@@ -45,7 +45,7 @@ class Worker {
   using Task = std::function<void(const absl::Status& turn)>;
   absl::Status submit(const Call& call, Task task) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes nothing new and finishes what waits. False if the limit passed first: what waited is then refused, and what
-  // runs is to stop; nobody should be told any more that it was done.
+  // runs is to stop; no caller should be told any more that it was done.
   bool drain(absl::Duration limit) ABSL_LOCKS_EXCLUDED(mutex_);
   bool gave_up() const { return gave_up_.load(); }
 
@@ -57,7 +57,7 @@ class Worker {
 
   void run() ABSL_LOCKS_EXCLUDED(mutex_);
   void do_task(Item item, const absl::Status& turn) ABSL_LOCKS_EXCLUDED(mutex_);
-  void do_gone() ABSL_LOCKS_EXCLUDED(mutex_);  // tasks that nobody waits for
+  void do_gone() ABSL_LOCKS_EXCLUDED(mutex_);  // tasks that no caller waits for
   absl::Status gone(const Call& call) const { return abandoned(call, options_.clock()); }
   bool may_begin(const Item& item) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool is_idle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return shares_.total() == 0; }

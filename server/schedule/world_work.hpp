@@ -26,11 +26,11 @@ namespace axion::server::schedule {
 struct WorldChange {
   std::vector<std::int32_t> worlds = {};  // empty: all
   StateUpdate state = {};                 // what its views refer to lives as long as the change
-  // Resets them first and adds the batch's initial noise, or begins their next episodes, except of those that start at
+  // Resets them first and adds the batch's initial noise, or begins their next episodes, except of worlds that start at
   // a snapshot; -1: at the initial state.
   std::optional<int> keyframe = {};
   std::vector<std::uint64_t> seeds =
-      {};                       // one a world, or empty: the batch's seed, or of a task those that the worlds have
+      {};                       // one a world, or empty: the batch's seed, or of a task the seeds that the worlds have
   std::string field = "state";  // of the request, which errors name
 };
 std::vector<Pass> change_passes(std::shared_ptr<BatchHandle> batch, WorldChange change);

@@ -48,7 +48,7 @@ def hashes_of_tokens(path: str | os.PathLike[str]) -> frozenset[str]:
                 raise ValueError(f"token_file: line {number} of {os.fspath(path)!r} is not TENANT sha256:HASH")
             hashes.add(digest)
     if not hashes:
-        raise ValueError(f"token_file: {os.fspath(path)!r} has no token, so that nobody could connect")
+        raise ValueError(f"token_file: {os.fspath(path)!r} has no token, so that no agent could connect")
     return frozenset(hashes)
 
 
@@ -96,7 +96,7 @@ class Agent:
 
 
 class Agents:
-    """Who is connected: those that may, and so many at a time. Who has asked for nothing yet makes room for others.
+    """The agents that are connected, so many at a time. One that has asked for nothing yet makes room for others.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ _DOCUMENT_FOLDERS = frozenset({"mjcf", "robots", "sdf", "urdf", "xacro", "xml"})
 
 
 def above(folder: str) -> list[str]:
-    """A folder and those that it is in, the innermost first."""
+    """A folder and its ancestors, the innermost first."""
     found = [folder]
     while os.path.dirname(found[-1]) != found[-1]:
         found.append(os.path.dirname(found[-1]))

@@ -284,7 +284,7 @@ class Calls(unittest.TestCase):
             clock.return_value = 1000.0
             attempts = patience.attempts(None)
             with self.assertNoLogs("axion"):
-                clock.return_value = 1010.0  # the call was long; nobody has waited for a server yet
+                clock.return_value = 1010.0  # the call was long; no caller has waited for a server yet
                 attempts.another(Away())
                 clock.return_value = 1011.0
                 attempts.another(Away())

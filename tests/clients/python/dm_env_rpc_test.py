@@ -144,7 +144,7 @@ class Agents(Endpoint):
         speaking = [open_stream(one()) for _ in range(3)]
         for stream in speaking:
             self.assertTrue(next(stream).HasField("leave_world"))
-        # Each place is of one who has spoken: who comes now is refused, and nobody of them is sent away.
+        # Each place is of an agent that has spoken: a new agent is refused, and none of the others is sent away.
         with self.assertRaises(grpc.RpcError) as caught:
             next(open_stream(one()))
         self.assertEqual(caught.exception.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)

@@ -62,7 +62,7 @@ TEST_F(Registry, a_model_that_nobody_uses_makes_room_for_a_new_one_the_least_rec
   ASSERT_TRUE(registry.find_model(anyone, "name", a).ok());  // used later than b and c
   const std::string d = add(anyone, "d");
   EXPECT_TRUE(is_there(anyone, a) && !is_there(anyone, b) && is_there(anyone, c) && is_there(anyone, d));
-  // Of whoever has most, not of the one that was used last by a tenant with few.
+  // Of the tenant that has most, not the one that was used last by a tenant with few.
   const schedule::Tenant red{.name = "red"};
   const std::string of_red = add(red, "a");
   EXPECT_FALSE(is_there(anyone, c));

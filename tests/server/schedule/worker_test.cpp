@@ -160,7 +160,7 @@ model::SceneSpec scene_of_a_large_mesh() {
   return scene;
 }
 
-// How often the compile asks is what bounds how long it goes on where nobody waits.
+// How often the compile asks bounds how long it goes on if no caller waits.
 TEST(Compile, a_compile_looks_many_times_whether_anybody_waits_and_ends_where_nobody_does) {
   const model::SceneSpec scene = scene_of_a_large_mesh();
   int asked = 0;

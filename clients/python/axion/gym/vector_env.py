@@ -35,7 +35,7 @@ def _task_of(task: Task | str, choices: Mapping[str, Any]) -> Task:
 
 
 def check_begun(closed: bool, has_begun: bool) -> None:
-    """Raises ClosedEnvironmentError of environments that are closed, and ResetNeeded of those that were never reset."""
+    """Raises ClosedEnvironmentError of an environment that is closed, and ResetNeeded of one that was never reset."""
     if closed:
         raise gymnasium.error.ClosedEnvironmentError("the environments are closed; make new ones")
     if not has_begun:
