@@ -325,6 +325,11 @@ class Snapshots(unittest.TestCase):
         server = self.serve('--checkpoint_interval=200ms', max_file_bytes=6 << 20)
         stub = server.stub()
         _, batch = make_batch(stub, 64)
+        _, large = make_batch(stub, 10000)  # its checkpoint fits into no such file, whatever else is there
+        stub.Step(sim.StepRequest(batch=large.name), timeout=60)
+        code, text = refusal(stub.SaveSnapshot, snapshot_pb2.SaveSnapshotRequest(batch=large.name))
+        self.assertEqual(code, Code.RESOURCE_EXHAUSTED, text)
+        self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_failures_total') > 0))
         kept = []
         for _ in range(1000):
             step(stub, batch.name, 1)
@@ -335,7 +340,6 @@ class Snapshots(unittest.TestCase):
         self.assertEqual(code, Code.RESOURCE_EXHAUSTED, text)
         self.assertIn('no room', text)
         self.assertGreater(len(kept), 0)
-        self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_failures_total') > 0))
         expected = bits(step(stub, batch.name))  # it serves on
         self.assertEqual([s.name for s in self.list(stub, page_size=1000).snapshots], kept)
         for name in kept:
