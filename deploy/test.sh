@@ -32,6 +32,7 @@ tsan_suites='ThreadPool'
 stage_names=()
 stage_seconds=()
 stage_start=0
+package=  # the process that installs the Python package, while it does
 end_stage() {
   [ ${#stage_names[@]} -gt ${#stage_seconds[@]} ] || return 0
   stage_seconds+=($((SECONDS - stage_start)))
@@ -45,6 +46,7 @@ stage() {
 }
 summary() {
   local code=$?
+  [ -z "$package" ] || kill "$package" 2>/dev/null || true
   end_stage
   printf '\n== Stages, in seconds\n'
   for k in "${!stage_names[@]}"; do printf '%6d  %s\n' "${stage_seconds[$k]}" "${stage_names[$k]}"; done
@@ -74,11 +76,8 @@ sanitized() {
 stage "Debian packages"
 if $all; then deploy/setup.sh all; else deploy/setup.sh test; fi
 
-stage "Python package"
-[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check './clients/python[test]'
-
 stage "Configure"
+[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 # What ccache asks for before it keeps what was compiled with precompiled headers (AXION_QUICK_TESTS).
 export CCACHE_SLOPPINESS=pch_defines,time_macros
 # What the build of a test has no use for is left out: optimisation of what takes no time, and more than one kind of GPU
@@ -89,8 +88,12 @@ if [ "$preset" = release ]; then
 fi
 cmake --preset "$preset" "${quick[@]}" -DAXION_PYTHON="$PWD/$venv/bin/python"
 
-stage "Build"
+stage "Build, and the Python package beside it"  # which waits for the network most of its time
+"$venv/bin/pip" install --quiet --disable-pip-version-check './clients/python[test]' &
+package=$!
 cmake --build --preset "$preset" --parallel "$jobs"
+wait "$package"
+package=
 
 stage "Tests"
 # Two more than there are cores: many tests wait most of their time.

@@ -149,9 +149,14 @@ void StepBatcher::collect(std::vector<Job*>& ready, std::vector<Job*>& works) {
     const auto* other = std::get_if<DeviceWork>(&job->work);
     const bool goes_on = job->work_begun || (other != nullptr && other->overtakes_steps);
     if (blocked.contains(job->batch.get()) && !goes_on) {
-      // Nobody waits for it: its place in the queue and in its tenant's share is free for others.
+      // No caller waits for it: its place in the queue and in its tenant's share is free for others. A step that was
+      // begun rests meanwhile: ended here, a repetition of it would make its steps a second time.
       const absl::Status gone = abandoned(job->call, options_.clock());
-      if (!gone.ok()) end_job(*job, gone);
+      if (!gone.ok() && job->begun()) {
+        ++resting_;
+      } else if (!gone.ok()) {
+        end_job(*job, gone);
+      }
       continue;
     }
     if (other != nullptr) {

@@ -29,18 +29,24 @@ class GivenUp : public ScheduleTest {
   }
   void start(std::size_t worlds = SIZE_MAX) {
     prepare_engine = [&](FakeEngine& e) { gate.emplace(e); };
-    make_batcher({.max_launch_steps = 2, .max_launch_worlds = worlds});
+    make_batcher({.max_launch_steps = 2, .max_launch_worlds = worlds, .max_piece_items = 1});
   }
-  std::int64_t step_of_world(const Handle& batch, int world, schedule::Effect effect = schedule::Effect::kReads) {
+  // Read in so many pieces.
+  std::int64_t step_of_world(const Handle& batch, int world, schedule::Effect effect = schedule::Effect::kReads,
+                             std::size_t pieces = 1) {
     absl::Notification done;
     std::int64_t at = -1;
     auto job = std::make_unique<schedule::Job>();
     job->batch = batch;
     job->work = schedule::DeviceWork{.effect = effect,
-                                     .passes = {schedule::whole([&](Engine&) {
-                                       at = batch->engine->step_index(world);
-                                       return absl::OkStatus();
-                                     })},
+                                     .passes = {{.count = pieces,
+                                                 .run =
+                                                     [&](Engine&, std::size_t, std::size_t) {
+                                                       at = batch->engine->step_index(world);
+                                                       return absl::OkStatus();
+                                                     },
+                                                 .beside = false,
+                                                 .changes = false}},
                                      .finish = [&](const absl::Status&) { done.Notify(); }};
     EXPECT_TRUE(batcher->submit(std::move(job)).ok());
     done.WaitForNotification();
@@ -78,6 +84,18 @@ TEST_F(GivenUp, a_repetition_goes_on_with_a_cancelled_request_and_gets_its_whole
     EXPECT_EQ(step_of_world(a, 1), 10);
     batcher.reset();
   }
+}
+
+TEST_F(GivenUp, a_step_rests_on_while_the_batch_is_read_in_pieces) {
+  start();
+  const Handle a = make_batch(1);
+  const auto first = cancelled_step(a, "one");
+  gate->open();
+  EXPECT_EQ(step_of_world(a, 0, schedule::Effect::kReads, 100), 2);
+  EXPECT_FALSE(first->done.HasBeenNotified());
+  const auto again = repeat(a, "one");
+  EXPECT_TRUE(again->wait().ok()) << again->status;
+  EXPECT_EQ(again->answer.step_index[0], 10);
 }
 
 TEST_F(GivenUp, other_work_on_the_batch_ends_it_for_good_and_a_repetition_steps_nothing) {
