@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh clone on Debian 12 to every test run: install, configure, build, test, in a quarter of an hour on two
+# From a fresh clone on Debian 12 to every test run: install, configure, build, test, in some twenty minutes on two
 # cores. With --all then what takes longer: long tests, a choice of the tests under sanitizers, the client with
 # Stable-Baselines3, PyTorch and JAX, clang-tidy, and every fuzzer for a while. Prints what each stage took. Exit code 0
 # when all pass.
