@@ -50,7 +50,7 @@ sys.exit(tool.main())
 """
 
 
-def tool(*arguments, timeout=120):
+def tool(*arguments, timeout=PATIENCE_SECONDS):
     """Exit code, output and error output."""
     environment = {**os.environ, "AXION_PYTHON": sys.executable}
     done = subprocess.run([pathlib.Path(AXIOND).with_name("axion"), *map(str, arguments)], capture_output=True, text=True,
@@ -120,7 +120,7 @@ class Completion(unittest.TestCase):
     def test_the_examples_are_the_same_verbs(self):
         for name, verb in (("train_quadruped", "train"), ("play_policy", "play")):
             done = subprocess.run([sys.executable, "-B", ROOT / "clients" / "examples" / "python" / f"{name}.py", "--help"],
-                                  capture_output=True, text=True, timeout=120)
+                                  capture_output=True, text=True, timeout=PATIENCE_SECONDS)
             self.assertEqual((done.returncode, done.stdout), (0, help_of(verb)), done.stderr)
 
     def completed(self, shell, *words):
@@ -130,7 +130,7 @@ class Completion(unittest.TestCase):
             given = " ".join(f"'{word}'" for word in ("axion", *words))
             program = (f"compopt() {{ :; }}; source <(axion completion bash); COMP_WORDS=({given}); COMP_CWORD={len(words)}; _axion; "
                        "COMPREPLY=(); _axion; printf '%s\\n' \"${COMPREPLY[@]}\"")
-            done = subprocess.run([shell, "-c", program], capture_output=True, text=True, timeout=120, cwd=folder,
+            done = subprocess.run([shell, "-c", program], capture_output=True, text=True, timeout=PATIENCE_SECONDS, cwd=folder,
                                   env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "AXION_PYTHON": sys.executable})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return set(done.stdout.split())
@@ -149,7 +149,7 @@ class Completion(unittest.TestCase):
             (pathlib.Path(folder) / "axion").symlink_to(pathlib.Path(AXIOND).with_name("axion"))
             for verb in ("view", "render", "train", "play", "run"):
                 done = subprocess.run(["fish", "-c", f"axion completion fish | source; complete -C 'axion {verb} --'"], capture_output=True,
-                                      text=True, timeout=120, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}",
+                                      text=True, timeout=PATIENCE_SECONDS, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}",
                                                                    "AXION_PYTHON": sys.executable})
                 offered = {line.split("\t")[0].rstrip("=") for line in done.stdout.splitlines()}
                 self.assertEqual(offered - {"--help"}, flags_of_help(verb), verb)
