@@ -85,7 +85,7 @@ class Calls(AxiondCase):
             model = await client.create_model(path=QUADRUPED)
             async with await client.create_batch(model, 1) as batch:
                 async def train():
-                    for _ in range(1000):
+                    while True:
                         await batch.step()
 
                 trainer = asyncio.create_task(train())
