@@ -96,15 +96,15 @@ class Crowd(unittest.TestCase):
 
         def make(count):
             """Seconds of processor time that the server takes for so many batches, and for a step after them."""
-            before = self.processor_seconds()
+            before = self.server.processor_seconds()
             for _ in range(count // 100):
                 made = [stub.CreateBatch.future(sim.CreateBatchRequest(model=model, world_count=1)) for _ in range(100)]
                 for one in made:
                     one.result()
-            between = self.processor_seconds()
+            between = self.server.processor_seconds()
             for _ in range(200):
                 stub.Step(sim.StepRequest(batch=own))
-            return between - before, self.processor_seconds() - between
+            return between - before, self.server.processor_seconds() - between
 
         first, first_steps = make(2000)
         make(16000)
@@ -115,10 +115,6 @@ class Crowd(unittest.TestCase):
         # Beside eighteen times as many, what is done for each batch that is there takes as many times as long.
         self.assertLess(last, 6 * first + 0.2)
         self.assertLess(last_steps, 6 * first_steps + 0.2)
-
-    def processor_seconds(self):
-        fields = pathlib.Path(f'/proc/{self.server.process.pid}/stat').read_text().rpartition(')')[2].split()
-        return (int(fields[11]) + int(fields[12])) / 100
 
     def test_long_steps_hold_up_no_checkpoint_of_others(self):
         folder = self.enterContext(tempfile.TemporaryDirectory())

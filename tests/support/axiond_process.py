@@ -124,6 +124,11 @@ class AxiondProcess:
             if not eventually(lambda before=before: ended() != before):
                 raise AssertionError(f'no checkpoint is made:\n{self.log_text()}')
 
+    def processor_seconds(self):
+        """Of all its threads so far, in ticks of the kernel's clock."""
+        fields = pathlib.Path(f'/proc/{self.process.pid}/stat').read_text().rpartition(')')[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
     def stop(self):
         """Its exit code."""
         self.process.send_signal(signal.SIGTERM)
