@@ -21,7 +21,7 @@ FIELDS = {'model', 'device', 'worlds', 'steps', 'dt', 'precision', 'steps_per_se
 
 
 def run(program, *arguments):
-    return subprocess.run([str(BIN / program), *arguments], capture_output=True, text=True, timeout=120)
+    return subprocess.run([str(BIN / program), *arguments], capture_output=True, text=True, timeout=800)
 
 
 def report(*extra):

@@ -49,7 +49,7 @@ def command(*arguments):
 
 
 def run(*arguments, **more):
-    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=280, check=False, **more)
+    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=800, check=False, **more)
 
 
 # Stands for Nsight Compute on a card whose clocks must stay: it notes what it is asked, and refuses what would lock them.
@@ -114,7 +114,7 @@ class Bare(unittest.TestCase):
                    *(f'-DCMAKE_FIND_ROOT_PATH_MODE_{what}=ONLY' for what in ('PACKAGE', 'INCLUDE', 'LIBRARY'))]
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(['cmake', '-G', 'Ninja', '-S', str(HERE.parents[1]), '-B', folder, '-DAXION_CUDA=OFF', *gpu_build.BARE,
-                                   *nowhere], capture_output=True, text=True, timeout=280, check=False)
+                                   *nowhere], capture_output=True, text=True, timeout=800, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
@@ -305,7 +305,7 @@ class Prepared(unittest.TestCase):
             shutil.copy(MODEL, models / name)
         return subprocess.run([sys.executable, '-B', str(HERE / 'gpu_prepare.py'), '--models', str(models), '--to', str(folder / 'to'),
                                '--build', str(folder / 'build'), *map(str, arguments)],
-                              capture_output=True, text=True, timeout=280, check=False, **more)
+                              capture_output=True, text=True, timeout=800, check=False, **more)
 
     def plain_programs(self, folder, text):
         """Programs in C, which need the C library alone."""

@@ -17,7 +17,7 @@ SCENES = ['ten_boxes', 'chain_1000_1', 'four_bar', 'robot_skid']  # those that n
 
 def run(*arguments):
     return subprocess.run([sys.executable, '-B', str(SCRIPT), '--bin', BIN, '--models', '.', '--jobs', '2', *arguments],
-                          capture_output=True, text=True, timeout=200, check=False)
+                          capture_output=True, text=True, timeout=800, check=False)
 
 
 class Robustness(unittest.TestCase):

@@ -29,12 +29,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 def agreement(*extra):
     return subprocess.run([str(BIN / 'axion-agreement'), '--model', MODEL, '--worlds', '3', '--steps', '30', '--device', 'cpu',
                            '--threads', '1', '--steps_per_launch', '10', *extra],
-                          capture_output=True, text=True, timeout=120, check=False)
+                          capture_output=True, text=True, timeout=800, check=False)
 
 
 def script(name, *arguments):
     return subprocess.run([sys.executable, '-B', str(HERE / name), '--bin', str(BIN), *map(str, arguments)],
-                          capture_output=True, text=True, timeout=280, check=False)
+                          capture_output=True, text=True, timeout=800, check=False)
 
 
 class Agreement(unittest.TestCase):
@@ -134,7 +134,7 @@ class Revisions(unittest.TestCase):
                 shutil.copy(MODEL, pathlib.Path(folder) / f'{name}.xml')
             for other, code in (('axion-bench', 0), ('axion-models', 1)):
                 done = subprocess.run([sys.executable, '-B', HERE / 'revisions.py', f'one={BIN / "axion-bench"}', f'other={BIN / other}',
-                                       '--models', folder, '--repeat=1', '--shrink=1000'], capture_output=True, text=True, timeout=280,
+                                       '--models', folder, '--repeat=1', '--shrink=1000'], capture_output=True, text=True, timeout=800,
                                       check=False)
                 self.assertEqual(done.returncode, code, done.stdout + done.stderr)
                 rows = rows_of(done.stdout)[1:]  # after the names
@@ -153,7 +153,7 @@ class Floor(unittest.TestCase):
 
     def test_counted_numbers_step_worlds_to_the_bits_of_plain_ones(self):
         done = subprocess.run([str(BIN / 'axion-count'), '--model', MODEL, '--worlds', '2', '--steps', '40', '--warmup_steps', '10'],
-                              capture_output=True, text=True, timeout=120, check=False)
+                              capture_output=True, text=True, timeout=800, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
         self.assertTrue(report['same_bits'])
@@ -161,7 +161,7 @@ class Floor(unittest.TestCase):
 
     def test_what_is_not_counted_is_refused(self):
         done = subprocess.run([str(BIN / 'axion-count'), '--model', MODEL, '--precision', 'float64'], capture_output=True, text=True,
-                              timeout=120, check=False)
+                              timeout=800, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn('float64', done.stderr)
 

@@ -29,7 +29,7 @@ import hostile_files
 Code = grpc.StatusCode
 LEAST_REFUSED = 300
 BLAMED_ON_NOBODY = {Code.UNKNOWN, Code.INTERNAL, Code.DEADLINE_EXCEEDED, Code.DATA_LOSS, Code.UNAVAILABLE, Code.CANCELLED}
-SECONDS = 20
+
 LONG = 'é' * 5000
 REALS = [float('nan'), float('inf'), -1.0, 1e300]
 WHOLE = {Field.CPPTYPE_INT32: [-1, 2**31 - 1], Field.CPPTYPE_INT64: [-1, 2**63 - 1], Field.CPPTYPE_UINT32: [2**32 - 1],
@@ -265,9 +265,9 @@ def call(channel, method, request):
     answer = message_factory.GetMessageClass(sim.DESCRIPTOR.services_by_name['Simulation'].methods_by_name[method].output_type)
     try:
         if method == 'StepStream':
-            found = list(channel.stream_stream(path)(iter([data]), timeout=SECONDS))
+            found = list(channel.stream_stream(path)(iter([data]), timeout=case.PATIENCE_SECONDS))
         else:
-            found = [channel.unary_unary(path)(data, timeout=SECONDS)]
+            found = [channel.unary_unary(path)(data, timeout=case.PATIENCE_SECONDS)]
         for one in found:
             answer.FromString(one)
     except DecodeError as error:

@@ -77,9 +77,9 @@ class Clock(unittest.TestCase):
             self.set_clock(ahead)
             begin = time.monotonic()
             with self.assertRaises(grpc.RpcError) as late:
-                stub.Step(sim.StepRequest(batch=batch, step_count=1_000_000), timeout=2)
+                stub.Step(sim.StepRequest(batch=batch, step_count=1_000_000), timeout=0.5)
             self.assertEqual(late.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
-            self.assertGreater(time.monotonic() - begin, 1.9)
+            self.assertGreater(time.monotonic() - begin, 0.45)
             self.assertLess(time.monotonic() - begin, case.PATIENCE_SECONDS)
             stub.Step(sim.StepRequest(batch=batch), timeout=case.PATIENCE_SECONDS)
 

@@ -96,15 +96,15 @@ class Crowd(unittest.TestCase):
 
         def make(count):
             """Seconds of processor time that the server takes for so many batches, and for a step after them."""
-            before = self.processor_seconds()
+            before = self.server.processor_seconds()
             for _ in range(count // 100):
                 made = [stub.CreateBatch.future(sim.CreateBatchRequest(model=model, world_count=1)) for _ in range(100)]
                 for one in made:
                     one.result()
-            between = self.processor_seconds()
+            between = self.server.processor_seconds()
             for _ in range(200):
                 stub.Step(sim.StepRequest(batch=own))
-            return between - before, self.processor_seconds() - between
+            return between - before, self.server.processor_seconds() - between
 
         first, first_steps = make(2000)
         make(16000)
@@ -112,50 +112,35 @@ class Crowd(unittest.TestCase):
         print(f'  2000 batches and 200 steps: {first:.2f} + {first_steps:.2f} s at first, {last:.2f} + {last_steps:.2f} s beside 18000',
               file=sys.stderr)
         # A tick of the kernel's clock is 10 ms.
-        self.assertLess(last, 3 * first + 0.2)
-        self.assertLess(last_steps, 3 * first_steps + 0.2)
-
-    def processor_seconds(self):
-        fields = pathlib.Path(f'/proc/{self.server.process.pid}/stat').read_text().rpartition(')')[2].split()
-        return (int(fields[11]) + int(fields[12])) / 100
+        # Beside eighteen times as many, what is done for each batch that is there takes as many times as long.
+        self.assertLess(last, 6 * first + 0.2)
+        self.assertLess(last_steps, 6 * first_steps + 0.2)
 
     def test_long_steps_hold_up_no_checkpoint_of_others(self):
         folder = self.enterContext(tempfile.TemporaryDirectory())
-        server = self.serve(f'--state_dir={folder}/state', '--checkpoint_interval=1s')
+        server = self.serve(f'--state_dir={folder}/state', '--checkpoint_interval=100ms')
         stub = server.stub()
         model = stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
         long = [stub.Step.future(sim.StepRequest(
             batch=stub.CreateBatch(sim.CreateBatchRequest(model=model, world_count=64)).name, step_count=1_000_000)) for _ in range(12)]
         own = stub.CreateBatch(sim.CreateBatchRequest(model=model, world_count=1)).name
         stub.Step(sim.StepRequest(batch=own))
-        saved = server.metric('axion_checkpoint_timestamp_seconds')
-        for _ in range(2):  # the pass after one that began with all of them under way
-            self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_timestamp_seconds') > saved))
-            saved = server.metric('axion_checkpoint_timestamp_seconds')
-        self.assertLess(server.metric('axion_checkpoint_duration_seconds'), 5)
+        server.await_checkpoints()
+        self.assertFalse(any(step.done() for step in long))  # of which each takes minutes
         for step in long:
             step.cancel()
 
     def test_a_terminal_that_goes_sends_several_signals_and_all_is_saved(self):
         folder = self.enterContext(tempfile.TemporaryDirectory())
-        server = self.serve(f'--state_dir={folder}/state', '--drain_timeout_seconds=2')
+        server = self.serve(f'--state_dir={folder}/state', '--drain_timeout_seconds=1')
         stub = server.stub()
         model = stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL)).name
         batch = stub.CreateBatch(sim.CreateBatchRequest(model=model, world_count=64)).name
         long = stub.Step.future(sim.StepRequest(batch=batch, step_count=1_000_000))
-
-        def is_under_way():
-            """A step that is asked for after it may come before it, and ends at once then."""
-            try:
-                stub.Step(sim.StepRequest(batch=batch), timeout=1)
-            except grpc.RpcError:
-                return True
-            return False
-
-        self.assertTrue(case.eventually(is_under_way))
+        self.assertTrue(case.eventually(lambda: server.metric('axion_world_steps_total{device="cpu"}') > 0))  # it is under way
         for _ in range(5):
             server.process.send_signal(signal.SIGHUP)
-            time.sleep(0.2)
+            self.assertTrue(case.eventually(lambda: 'event=drain signal=1 ' in server.log_text()))
         self.assertEqual(server.process.wait(case.PATIENCE_SECONDS), 0, server.log_text())
         self.assertEqual(long.code(), grpc.StatusCode.ABORTED)
         again = self.serve(f'--state_dir={folder}/state')

@@ -10,7 +10,6 @@ import hashlib
 import struct
 import sys
 import tempfile
-import time
 import unittest
 
 import grpc
@@ -105,15 +104,16 @@ class KeptMemory(MemoryCase):
         with self.server.channel() as other:
             long = case.simulation_pb2_grpc.SimulationStub(other).Step.future(sim.StepRequest(batch=batch, step_count=1_000_000))
             asked, calls = snapshot_pb2.RestoreSnapshotRequest(snapshot=snapshot, batch=batch), []
-            refused = 0
-            while refused == 0 and len(calls) < 300:
-                calls.append(self.stub.RestoreSnapshot.future(asked, timeout=60))
-                time.sleep(0.03)  # it is read, and waits for the step to end
-                refused = sum(call.done() and 'memory_limit: the snapshot' in (call.details() or '') for call in calls)
+
+            def refused():
+                """Of one more, which is read and waits for the step to end, and of those before it."""
+                calls.append(self.stub.RestoreSnapshot.future(asked))
+                return any(call.done() and 'memory_limit: the snapshot' in (call.details() or '') for call in calls)
+
+            self.assertTrue(case.eventually(refused))
             for call in calls:
                 call.cancel()
             long.cancel()
-        self.assertGreater(refused, 0)
         self.assertGreater(len(calls), 5)
 
     def test_tasks_keep_what_they_say_and_no_more(self):

@@ -48,28 +48,29 @@ class Retries(unittest.TestCase):
     def serve(self, *flags, **keywords):
         return self.enterContext(case.Server(BIN, f'--state_dir={self.folder / "state"}', *flags, **keywords))
 
-    def client(self, address, **keywords):
-        return self.enterContext(axion.Client(address, **keywords))
+    def client(self, address, retry=case.PATIENCE_SECONDS):
+        return self.enterContext(axion.Client(address, retry=retry))
 
     def test_a_drained_server_is_waited_for_and_no_step_is_lost_or_made_twice(self):
         server = self.serve()
         client = self.client(server.address)
         batch = client.create_batch(client.create_model(MODEL), 3)
-        running = [server]
+        running, restarts = [server], []
 
         def restart():
-            for _ in range(3):
-                time.sleep(0.15)
-                running[-1].stop()
-                running.append(self.serve(port=server.port))
+            running[-1].stop()
+            running.append(self.serve(port=server.port))
 
-        thread = threading.Thread(target=restart)
-        thread.start()
         for i in range(STEPS):
-            time.sleep(0.005)
+            if i in (20, 80, 140):  # while it steps on
+                for thread in restarts:
+                    thread.join()
+                restarts.append(threading.Thread(target=restart))
+                restarts[-1].start()
             result = batch.step(outputs=['body_pose'])
             self.assertEqual(result.step_index.tolist(), [i + 1] * 3)
-        thread.join()
+        restarts[-1].join()
+        self.assertEqual(len(running), 4)
         self.assertEqual(result['body_pose'].tobytes(), self.expected)
 
     def test_a_stream_is_opened_again_and_goes_on(self):
@@ -153,8 +154,7 @@ class Retries(unittest.TestCase):
         client = self.client(server.address)
         batch = client.create_batch(client.create_model(MODEL), 3)
         batch.step(steps=10)
-        passed = server.metric('axion_checkpoint_timestamp_seconds')
-        case.eventually(lambda: server.metric('axion_checkpoint_timestamp_seconds') > passed + 0.2)
+        server.await_checkpoints()
         server.kill()
         server = self.serve(port=server.port)
         with self.assertRaises(axion.AbortedError) as caught:
@@ -164,21 +164,18 @@ class Retries(unittest.TestCase):
         self.assertEqual(again.step().step_index.tolist(), [11] * 3)
 
     def test_without_patience_or_a_server_that_was_there_errors_come_at_once(self):
-        begin = time.monotonic()
+        for_ever = 1e6  # seconds for which a call would wait that waits
         with self.assertRaises(axion.UnavailableError):
-            self.client('127.0.0.1:1').server_info()
+            self.client('127.0.0.1:1', retry=for_ever).server_info()
         server = self.serve()
-        impatient, patient = self.client(server.address, retry=0), self.client(server.address, retry=1.5)
+        impatient, patient = self.client(server.address, retry=0), self.client(server.address, retry=for_ever)
         impatient.server_info()
         patient.server_info()
         server.kill()
         with self.assertRaises(axion.UnavailableError):
             impatient.server_info()
-        self.assertLess(time.monotonic() - begin, case.PATIENCE_SECONDS)
-        begin = time.monotonic()
         with self.assertRaises((axion.UnavailableError, axion.DeadlineExceededError)):
             patient.server_info(timeout=0.3)
-        self.assertLess(time.monotonic() - begin, 1.4)
         with self.assertRaises(ValueError):
             axion.Client(retry=-1)
 

@@ -111,13 +111,13 @@ class Tokens(unittest.TestCase):
     def test_health_is_told_without_a_token_and_the_schema_is_not(self):
         server = self.serve()
         channel = server.channel()
-        self.assertEqual(channel.unary_unary(HEALTH + 'Check')(b'', timeout=10), SERVING)
-        self.assertEqual(next(channel.unary_stream(HEALTH + 'Watch')(b'', timeout=10)), SERVING)
+        self.assertEqual(channel.unary_unary(HEALTH + 'Check')(b'', timeout=case.PATIENCE_SECONDS), SERVING)
+        self.assertEqual(next(channel.unary_stream(HEALTH + 'Watch')(b'', timeout=case.PATIENCE_SECONDS)), SERVING)
         reflect = '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo'
         for flag, code in (('--reflection=auto', Code.UNIMPLEMENTED), ('--reflection=on', Code.OK)):
             found = Code.OK
             try:
-                next(self.serve(flag).channel().stream_stream(reflect)(iter([b'\x3a\x01*']), timeout=10))
+                next(self.serve(flag).channel().stream_stream(reflect)(iter([b'\x3a\x01*']), timeout=case.PATIENCE_SECONDS))
             except grpc.RpcError as error:
                 found = error.code()
             self.assertEqual(found, code, flag)

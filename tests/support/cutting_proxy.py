@@ -12,8 +12,9 @@ class CuttingProxy:
         self._target = port
         self._listener = socket.create_server(('127.0.0.1', 0))
         self.address = f'127.0.0.1:{self._listener.getsockname()[1]}'
-        self._open = []
-        self._muted = threading.Event()
+        self._lock = threading.Lock()
+        self._open = []  # pairs of ends
+        self._muted = set()  # the servers' ends of them
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self):
@@ -27,14 +28,15 @@ class CuttingProxy:
             except OSError:
                 client.close()
                 continue
-            self._open += [client, server]
+            with self._lock:
+                self._open.append((client, server))
             threading.Thread(target=self._pass, args=(client, server, False), daemon=True).start()
             threading.Thread(target=self._pass, args=(server, client, True), daemon=True).start()
 
     def _pass(self, source, sink, answers):
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                if not (answers and self._muted.is_set()):
+                if not (answers and source in self._muted):
                     sink.sendall(data)
         for end in (source, sink):
             with contextlib.suppress(OSError):
@@ -42,16 +44,18 @@ class CuttingProxy:
         source.close()  # each is the source of one thread
 
     def mute(self):
-        """Answers are lost from now on."""
-        self._muted.set()
+        """Answers over the connections that are open are lost from now on."""
+        with self._lock:
+            self._muted.update(server for _, server in self._open)
 
     def cut(self):
-        """Ends all connections; new ones are whole."""
-        for end in self._open:
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-        self._open.clear()
-        self._muted.clear()
+        """Ends all connections that are open; one that comes while it does is whole."""
+        with self._lock:
+            ended, self._open = self._open, []
+        for pair in ended:
+            for end in pair:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
 
     def close(self):
         with contextlib.suppress(OSError):

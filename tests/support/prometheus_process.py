@@ -13,7 +13,7 @@ from axiond_process import PATIENCE_SECONDS, eventually
 
 
 def fetch(url):
-    with urllib.request.urlopen(url, timeout=5) as answer:
+    with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer:
         return answer.read().decode()
 
 
@@ -32,7 +32,7 @@ def until(what, condition):
 def stop(process):
     process.terminate()
     try:
-        return process.wait(timeout=30)
+        return process.wait(timeout=PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         raise

@@ -9,6 +9,7 @@ import numpy as np
 import axion
 import axion.aio
 from axiond_case import ROOT, AxiondCase
+from axiond_process import PATIENCE_SECONDS
 
 QUADRUPED = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
 
@@ -29,7 +30,7 @@ class Calls(AxiondCase):
             async with axion.aio.Client(self.target) as client:
                 return await scenario(client)
 
-        return asyncio.run(asyncio.wait_for(run(), 60))
+        return asyncio.run(asyncio.wait_for(run(), PATIENCE_SECONDS))
 
     def test_steps_have_the_bits_of_the_blocking_client(self):
         async def scenario(client):
@@ -84,7 +85,7 @@ class Calls(AxiondCase):
             model = await client.create_model(path=QUADRUPED)
             async with await client.create_batch(model, 1) as batch:
                 async def train():
-                    for _ in range(1000):
+                    while True:
                         await batch.step()
 
                 trainer = asyncio.create_task(train())

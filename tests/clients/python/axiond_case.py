@@ -10,7 +10,7 @@ import axion
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from axiond_process import AxiondProcess  # noqa: E402
+from axiond_process import PATIENCE_SECONDS, AxiondProcess  # noqa: E402
 
 AXIOND = os.environ.get("AXION_AXIOND", "")
 
@@ -33,6 +33,6 @@ class AxiondCase(unittest.TestCase):
 
     def tool(self, *arguments, code=0):
         done = subprocess.run([pathlib.Path(AXIOND).with_name("axion"), f"--server={self.target}", *arguments],
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stdout if code == 0 else done.stderr

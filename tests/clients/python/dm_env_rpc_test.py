@@ -13,6 +13,7 @@ import grpc
 import numpy as np
 
 from axiond_case import AxiondCase
+from axiond_process import PATIENCE_SECONDS
 
 try:
     from dm_env_rpc.v1 import compliance, connection, dm_env_adaptor, dm_env_rpc_pb2, dm_env_rpc_pb2_grpc, error, tensor_utils
@@ -204,7 +205,7 @@ class Agents(Endpoint):
         dm_env_adaptor.create_world(agent, SETTINGS)
         agent.close()
         program.send_signal(signal.SIGTERM)
-        self.assertEqual(program.wait(30), 0)
+        self.assertEqual(program.wait(PATIENCE_SECONDS), 0)
 
 
 def compliance_cases():

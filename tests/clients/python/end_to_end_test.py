@@ -7,13 +7,13 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 import numpy as np
 
 import axion
 from axiond_case import AXIOND, ROOT, AxiondCase
+from axiond_process import PATIENCE_SECONDS, eventually
 
 SCENE = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
 
@@ -114,7 +114,7 @@ class EndToEnd(AxiondCase):
             complete_line axion res
             complete_line axion reset --key
             complete_line axion completion z""")
-        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60,
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=PATIENCE_SECONDS,
                               env={**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"})
         self.assertEqual(done.stdout.splitlines(), ["reset", "--keyframe=", "zsh"], done.stderr)
 
@@ -230,17 +230,14 @@ class EndToEnd(AxiondCase):
             plot = pathlib.Path(folder, "walk.png")
             done = subprocess.run([sys.executable, "-B", str(ROOT / "clients/examples/python/quadruped_walk.py"),
                                    "--server", self.target, "--metrics", self.metrics, "--worlds", "4", "--seconds", "5",
-                                   "--plot", str(plot)], capture_output=True, text=True, timeout=200)
+                                   "--plot", str(plot)], capture_output=True, text=True, timeout=PATIENCE_SECONDS)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertIn("axion_world_steps_total", done.stdout)
             self.assertEqual(plot.read_bytes()[:4], b"\x89PNG")
 
     def test_lease_ends_a_batch_that_nobody_names(self):
         batch = self.client.create_batch(self.model, 1, idle_ttl=0.2)
-        deadline = time.monotonic() + 30
-        while any(other.name == batch.name for other in self.client.list_batches()):
-            self.assertLess(time.monotonic(), deadline, "the batch outlived its lease")
-            time.sleep(0.05)
+        self.assertTrue(eventually(lambda: all(other.name != batch.name for other in self.client.list_batches())), "it outlived its lease")
         with self.assertRaises(axion.NotFoundError):
             batch.step()
 
@@ -263,9 +260,9 @@ class Forks(AxiondCase):
             children = [context.Process(target=_ask, args=(self.target, self.client, queue)) for _ in range(6)]
             for child in children:
                 child.start()
-            self.assertEqual([queue.get(timeout=60) for _ in children], [[version, version]] * len(children))
+            self.assertEqual([queue.get(timeout=PATIENCE_SECONDS) for _ in children], [[version, version]] * len(children))
             for child in children:
-                child.join(60)
+                child.join(PATIENCE_SECONDS)
             self.assertEqual(self.client.server_info().version, version)
 
 

@@ -15,7 +15,7 @@ from unittest import mock
 import axion
 from axion import local_server
 from axiond_case import AXIOND
-from axiond_process import AxiondProcess, eventually
+from axiond_process import PATIENCE_SECONDS, AxiondProcess, eventually
 
 # Says where its server is, then waits for its end. Without an address that somebody else's server may have on this machine.
 PROGRAM = """
@@ -53,7 +53,7 @@ class Local(unittest.TestCase):
 
     def run_to_end(self, code, **environment):
         process, said = self.start(code, **environment)
-        _, log = process.communicate(timeout=60)
+        _, log = process.communicate(timeout=PATIENCE_SECONDS)
         return said, log
 
     def test_a_client_without_an_address_starts_a_server_and_says_so_in_one_line(self):
@@ -79,7 +79,7 @@ assert set(found) == {client.target}, found"""
             process, said = self.start("client = axion.local()")
             self.assertTrue(local_server.answers(said))
             end(process)
-            process.wait(60)
+            process.wait(PATIENCE_SECONDS)
             self.assertTrue(eventually(lambda: not local_server.answers(said)))
 
     def test_forked_children_share_it_and_do_not_keep_it(self):
@@ -97,7 +97,7 @@ print(child)"""
         said = process.stdout.readline().strip()
         try:
             process.kill()
-            process.wait(60)
+            process.wait(PATIENCE_SECONDS)
             self.assertTrue(eventually(lambda: not local_server.answers(said)))
             os.kill(int(child), 0)
         finally:

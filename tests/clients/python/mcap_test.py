@@ -15,6 +15,7 @@ import numpy as np
 
 import axion
 from axiond_case import AXIOND, ROOT, AxiondCase
+from axiond_process import PATIENCE_SECONDS
 
 HAS_VIEW = importlib.util.find_spec("mcap") is not None and importlib.util.find_spec("trimesh") is not None
 if HAS_VIEW:
@@ -157,7 +158,7 @@ class Recordings(AxiondCase):
     def tool_of_views(self, verb, target, *flags, code=0):
         """As `tool`, with the verb first: it is run by this interpreter."""
         done = subprocess.run([pathlib.Path(AXIOND).with_name("axion"), verb, target, f"--server={self.target}", "--json", *flags],
-                              capture_output=True, text=True, timeout=120, env={**os.environ, "AXION_PYTHON": sys.executable})
+                              capture_output=True, text=True, timeout=PATIENCE_SECONDS, env={**os.environ, "AXION_PYTHON": sys.executable})
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stdout if code == 0 else done.stderr
 

@@ -15,6 +15,7 @@ import numpy as np
 
 import axion
 from axiond_case import AXIOND, ROOT, AxiondCase
+from axiond_process import PATIENCE_SECONDS
 from axion.v1 import scene_pb2, simulation_pb2
 
 HAS_VIEW = importlib.util.find_spec("embreex") is not None
@@ -305,7 +306,7 @@ class RenderedBatches(AxiondCase):
 class TheTool(AxiondCase):
     def axion(self, *arguments, python=sys.executable):
         done = subprocess.run([pathlib.Path(AXIOND).with_name("axion"), *arguments, f"--server={self.target}"], capture_output=True,
-                              text=True, timeout=120, env={**os.environ, "AXION_PYTHON": str(python)})
+                              text=True, timeout=PATIENCE_SECONDS, env={**os.environ, "AXION_PYTHON": str(python)})
         return done.returncode, done.stdout, done.stderr
 
     def test_pictures_and_movies_from_a_shell(self):

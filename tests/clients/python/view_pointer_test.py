@@ -15,7 +15,7 @@ import numpy as np
 
 import axion
 from axiond_case import ROOT, AxiondCase
-from axiond_process import eventually
+from axiond_process import PATIENCE_SECONDS, eventually
 
 HAS_VIEW = importlib.util.find_spec("viser") is not None
 if HAS_VIEW:
@@ -125,7 +125,7 @@ class Browser:
         port_file = pathlib.Path(self._folder.name) / "DevToolsActivePort"
         assert eventually(lambda: port_file.exists() and port_file.read_text().count("\n")), "Chromium does not start"
         pages = f"http://127.0.0.1:{port_file.read_text().split()[0]}/json"
-        page = next(each for each in json.load(urllib.request.urlopen(pages, timeout=60)) if each["type"] == "page")
+        page = next(each for each in json.load(urllib.request.urlopen(pages, timeout=PATIENCE_SECONDS)) if each["type"] == "page")
         self._socket = self._loop.run_until_complete(websockets.connect(page["webSocketDebuggerUrl"], max_size=None))
         return self
 
@@ -133,7 +133,7 @@ class Browser:
         self._loop.run_until_complete(self._socket.close())
         self._loop.close()
         self._process.terminate()
-        self._process.wait(60)
+        self._process.wait(PATIENCE_SECONDS)
         self._folder.cleanup()
 
     def _call(self, method, **parameters):

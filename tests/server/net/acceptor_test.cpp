@@ -42,7 +42,7 @@ int connect_to(int port, std::uint32_t from = INADDR_LOOPBACK) {
 
 template <typename Condition>
 bool eventually(Condition condition) {
-  for (int i = 0; i < 1000 && !condition(); ++i) absl::SleepFor(absl::Milliseconds(10));
+  for (int i = 0; i < 20'000 && !condition(); ++i) absl::SleepFor(absl::Milliseconds(10));
   return condition();
 }
 
@@ -264,13 +264,13 @@ TEST_F(Cutting, whoever_takes_back_too_many_calls_is_cut_and_newcomers_from_ther
   wait_for_looks(3);
   EXPECT_TRUE(reasons().empty()) << "as many as a host of clients may, whose deadlines pass";
   say(talker_, 1000);
+  const absl::Time begin = absl::Now();
   for (int i = 0; i < 100'000; ++i) tally_.on_taken_back(talker_name_);
   for (int i = 0; i < 100; ++i) tally_.on_taken_back(quiet_name_);
   EXPECT_TRUE(eventually([this] { return is_cut(talker_); }));
-  const absl::Time begin = absl::Now();
   const int newcomer = connect_to(port_);
   EXPECT_TRUE(eventually([this] { return taken() == 3; }));
-  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(500)) << "one second, less what passed since the cut";
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(900)) << "a second after the cut";
   ASSERT_EQ(reasons().size(), 1u);
   EXPECT_NE(reasons().front().find(talker_name_ + " took back "), std::string::npos) << reasons().front();
   EXPECT_FALSE(is_cut(quiet_));
@@ -306,8 +306,9 @@ TEST_F(Cutting, many_connections_of_one_address_count_together) {
   std::vector<int> crowd;
   for (int i = 0; i < 50; ++i) crowd.push_back(connect_to(port_));
   EXPECT_TRUE(eventually([this] { return taken() == 52; }));
-  for (const int client : crowd) {
-    for (int i = 0; i < 1000; ++i) tally_.on_taken_back(name_of(client));
+  for (const int client : crowd) {  // so many that also the part of the last that comes after a look is too much
+    const std::string name = name_of(client);
+    for (int i = 0; i < 2500; ++i) tally_.on_taken_back(name);
   }
   tally_.on_taken_back(quiet_name_);
   EXPECT_TRUE(eventually([this] { return reasons().size() >= 50; }));

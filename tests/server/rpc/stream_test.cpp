@@ -180,7 +180,7 @@ TEST_F(Stream, a_drain_answers_what_waits_then_ends_with_unavailable) {
 
 // Whether the batch is gone soon: its worlds are freed on the device's thread.
 bool is_gone(v1::Simulation::Stub& stub, const std::string& batch) {
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 20'000; ++i) {
     grpc::ClientContext context;
     v1::ListBatchesResponse all;
     if (!stub.ListBatches(&context, {}, &all).ok()) return false;
@@ -258,7 +258,7 @@ TEST_F(Stream, more_than_the_limit_are_refused_until_one_ends) {
   EXPECT_TRUE(held[0]->Finish().ok());
   // The client hears of an end before the server is done with it.
   bool taken = false;
-  for (int i = 0; i < 500 && !taken; ++i, absl::SleepFor(absl::Milliseconds(10))) taken = refused().ok();
+  for (int i = 0; i < 20'000 && !taken; ++i, absl::SleepFor(absl::Milliseconds(10))) taken = refused().ok();
   EXPECT_TRUE(taken);
   ASSERT_TRUE(held[1]->Write(request_of(batch, "")));
   EXPECT_TRUE(held[1]->Read(&response)) << "those that are open notice nothing";
@@ -284,7 +284,7 @@ TEST_F(Stream, a_bound_batch_waits_for_its_client_to_come_back) {
   // The lease is the short one once the last stream has ended, which the client hears of before the server does.
   v1::Batch info;
   bool short_lease = false;
-  for (int i = 0; i < 500 && !short_lease; ++i, absl::SleepFor(absl::Milliseconds(10))) {
+  for (int i = 0; i < 20'000 && !short_lease; ++i, absl::SleepFor(absl::Milliseconds(10))) {
     grpc::ClientContext context;
     v1::GetBatchRequest request;
     request.set_name(batch);

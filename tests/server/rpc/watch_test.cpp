@@ -71,7 +71,7 @@ class WatchTest : public ServerTest {
 
   template <typename Condition>
   bool eventually(const Condition& condition) {
-    for (const absl::Time end = absl::Now() + absl::Seconds(60); absl::Now() < end;) {
+    for (const absl::Time end = absl::Now() + absl::Seconds(240); absl::Now() < end;) {
       if (condition()) return true;
       absl::SleepFor(absl::Milliseconds(2));
     }
