@@ -7,7 +7,7 @@ SETTINGS, HEADERS, RESET = 4, 1, 3
 END_HEADERS = 4
 CANCEL = (8).to_bytes(4, 'big')
 AT_ONCE = 100
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 5
 
 
 def frame(kind, flags, stream, payload=b''):
