@@ -15,7 +15,7 @@ build_packages=(
 )
 test_packages=(
   clang-format-14 clang-tidy-14 libeigen3-dev libfcl-dev libgmock-dev libgtest-dev libmujoco-dev libzstd-dev
-  openssl prometheus
+  haproxy openssl prometheus
 )
 fuzz_packages=(clang-14 libclang-rt-14-dev)
 
@@ -51,9 +51,11 @@ else
   "${as_root[@]}" apt-get update -qq || echo "setup: some package lists were not refreshed"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
   # Debian starts a packaged server as a service; the tests start their own on a free port of the loopback address.
-  if [[ " ${missing[*]} " == *" prometheus "* ]] && [ -d /run/systemd/system ]; then
-    "${as_root[@]}" systemctl disable --now prometheus.service || true
-  fi
+  for service in haproxy prometheus; do
+    if [[ " ${missing[*]} " == *" $service "* ]] && [ -d /run/systemd/system ]; then
+      "${as_root[@]}" systemctl disable --now "$service.service" || true
+    fi
+  done
 fi
 
 # The same search as the build's: on the PATH, or where the toolkit installs itself.

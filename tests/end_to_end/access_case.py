@@ -6,6 +6,7 @@ import os
 import pathlib
 import resource
 import secrets
+import socket
 import subprocess
 import sys
 import tempfile
@@ -103,6 +104,32 @@ class Server(AxiondProcess):
 
     def reloads(self, what, result='loaded'):
         return self.metric(f'axion_credentials_reloads_total{{result="{result}",what="{what}"}}', absent=0)
+
+
+@contextlib.contextmanager
+def proxy(folder, server):
+    """The port of a proxy as deploy/haproxy.cfg has it before the server at that address, and the authority of its certificate."""
+    authority = Authority(folder, 'authority')
+    certificate, key = authority.issue('proxy')
+    both = folder / 'both.pem'
+    both.write_bytes(certificate.read_bytes() + key.read_bytes())
+    with socket.create_server(('127.0.0.1', 0)) as free:
+        port = free.getsockname()[1]
+    settings = {'AXION_PROXY_LISTEN': f'127.0.0.1:{port}', 'AXION_PROXY_CERTIFICATE': str(both), 'AXION_PROXY_SERVER': server}
+    config = pathlib.Path(__file__).resolve().parents[2] / 'deploy/haproxy.cfg'
+
+    def listens():
+        with contextlib.suppress(OSError), socket.create_connection(('127.0.0.1', port)):
+            return True
+        return process.poll() is not None
+
+    with subprocess.Popen(['haproxy', '-q', '-f', str(config)], env=os.environ | settings) as process:
+        try:
+            if not eventually(listens) or process.poll() is not None:
+                raise RuntimeError('the proxy does not serve')
+            yield port, authority.certificate
+        finally:
+            process.terminate()
 
 
 def outcome(call, *arguments, **keywords):
