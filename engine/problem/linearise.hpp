@@ -37,6 +37,7 @@ inline constexpr double kLoopBias = 0.1;      // of a row's tolerance that a loo
 inline constexpr double kRoundedBias = 0.75;  // and takes at most in float32, whose tolerance is that of rounding:
 inline constexpr double kRoundedLoad = 5000;  // m/s², a load of the row's own inertia that would take all of it,
 inline constexpr double kMostGive = 1e-2;     // of (J M⁻¹ Jᵀ)_ii
+inline constexpr double kLooseGive = 1e-2;    // of what a row gives in float32, to loads of any size
 inline constexpr double kLentInertia = 5;     // multiples of its own inertia that neighbours are taken to lend a body,
 inline constexpr double kSupportedInertia = 2;  // or of the inertia that BLENDED finds (supported_inertias)
 inline constexpr double kReleaseGain = 1e8;     // compliance, in units of r_t, of a tangent row that says λ_f = 0
@@ -257,7 +258,8 @@ AXION_HD_RARE void linearise_moment(const Problem<Real>& p, int k) {
 // pose, where the rows of a loop have next to no hold, such lengths ask for velocities of √δ/h that no law asks for. So
 // float32 takes a compliance by which a lock under load sags by a share of δ, and which near singular poses exceeds the
 // rows' own hold: it bounds such velocities by √(δ kRoundedLoad) at any h. It saturates, as the error of the rows does
-// not grow with the load.
+// not grow with the load, but for a small part: where redundant rows keep an error that no motion takes back, their
+// impulses would grow in every step, until their own rounding moves what they hold.
 template <typename Real>
 AXION_HD inline void ease_loop_lock(const Problem<Real>& p, bool is_soft, int row) {
   const Real proximal = joint_proximal<Real>() * p.w.row_scale[row], tolerance = p.w.row_tolerance[row],
@@ -268,8 +270,8 @@ AXION_HD inline void ease_loop_lock(const Problem<Real>& p, bool is_soft, int ro
     if (give > proximal) {
       const Real most = Real(kRoundedBias) * tolerance, x = give * lambda / most,
                  cosine = Real(1) / std::sqrt(1 + x * x);
-      const Real slope = give * cosine * cosine * cosine;
-      p.w.residual[row] += most * x * cosine;
+      const Real loose = Real(kLooseGive) * give, slope = give * cosine * cosine * cosine + loose;
+      p.w.residual[row] += most * x * cosine + loose * lambda;
       p.w.compliance[row] += slope > proximal ? slope : proximal;
       return;
     }
