@@ -10,27 +10,19 @@ import numpy.typing as npt
 
 from axion import tensors
 from axion.batch_reads import BatchReads
-from axion.errors import raises_axion_error
+from axion.calls import nothing
 from axion.tensors import Snapshots, Worlds
 from axion.v1 import state_pb2
+
+
+def _seeds(seeds: npt.ArrayLike) -> list[int]:
+    return [int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]
 
 
 class BatchWrites(BatchReads):
     """The part of Batch that sets states; n, nb, nq, nv and nu are as there. One robot's numbers, without the dimension of the
     worlds, stand for each of them."""
 
-    def _state_update(self, worlds: list[int], snapshot: Snapshots | None, parameters: Mapping[str, npt.ArrayLike] | None = None,
-                      **arrays: npt.ArrayLike | None) -> state_pb2.StateUpdate | None:
-        count, shapes = len(worlds) or self.world_count, self.parameter_shapes
-        given = {name: tensors.to_tensor(tensors.of_each_world(array, tensors.WORLD_DIMENSIONS[name], count), name)
-                 for name, array in arrays.items() if array is not None}
-        numbers = {name: tensors.of_each_world(array, len(shapes.get(name, ())) + 1, count) for name, array in (parameters or {}).items()}
-        if not given and snapshot is None and not numbers:
-            return None
-        return state_pb2.StateUpdate(**given, snapshot=() if snapshot is None else tensors.snapshot_list(snapshot),
-                                     parameters=tensors.to_tensors(numbers, "parameters"))
-
-    @raises_axion_error
     def begin_episodes(self, worlds: Worlds = None, seeds: npt.ArrayLike = (), joint_position: npt.ArrayLike | None = None,
                        joint_velocity: npt.ArrayLike | None = None, timeout: float | None = None) -> npt.NDArray[Any]:
         """Begins episodes of the batch's task.
@@ -60,13 +52,11 @@ class BatchWrites(BatchReads):
             The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         indices = self._indices(worlds)
-        answer = self._client.stub.Reset(state_pb2.ResetRequest(
-            request_id=self._client.patience.request_id(), batch=self.name, world_indices=indices,
+        return self._ask("Reset", state_pb2.ResetRequest(
+            request_id=self._request_id(), batch=self.name, world_indices=indices,
             state=self._state_update(indices, None, joint_position=joint_position, joint_velocity=joint_velocity),
-            seeds=[int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]), timeout=timeout)
-        return tensors.to_array(answer.task.observation)
+            seeds=_seeds(seeds)), lambda answer: tensors.to_array(answer.task.observation), timeout)
 
-    @raises_axion_error
     def reset(self, worlds: Worlds = None, keyframe: str = "", seeds: npt.ArrayLike = (),
               body_pose: npt.ArrayLike | None = None, body_velocity: npt.ArrayLike | None = None,
               joint_position: npt.ArrayLike | None = None, joint_velocity: npt.ArrayLike | None = None,
@@ -120,14 +110,13 @@ class BatchWrites(BatchReads):
             The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         indices = self._indices(worlds)
-        self._client.stub.Reset(state_pb2.ResetRequest(
-            request_id=self._client.patience.request_id(), batch=self.name, world_indices=indices, keyframe=keyframe,
+        return self._ask("Reset", state_pb2.ResetRequest(
+            request_id=self._request_id(), batch=self.name, world_indices=indices, keyframe=keyframe,
             state=self._state_update(indices, snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
                                      joint_position=joint_position, joint_velocity=joint_velocity, time=time,
                                      activation=activation, mocap_pose=mocap_pose),
-            seeds=[int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]), timeout=timeout)
+            seeds=_seeds(seeds)), nothing, timeout)
 
-    @raises_axion_error
     def set_state(self, worlds: Worlds = None, body_pose: npt.ArrayLike | None = None,
                   body_velocity: npt.ArrayLike | None = None, joint_position: npt.ArrayLike | None = None,
                   joint_velocity: npt.ArrayLike | None = None, time: npt.ArrayLike | None = None,
@@ -179,9 +168,8 @@ class BatchWrites(BatchReads):
         >>> plans.set_state(snapshot=now)  # another batch: every world branches from here
         """
         indices = self._indices(worlds)
-        self._client.stub.SetState(state_pb2.SetStateRequest(
-            request_id=self._client.patience.request_id(), batch=self.name, world_indices=indices,
+        return self._ask("SetState", state_pb2.SetStateRequest(
+            request_id=self._request_id(), batch=self.name, world_indices=indices,
             state=self._state_update(indices, snapshot, parameters, body_pose=body_pose, body_velocity=body_velocity,
                                      joint_position=joint_position, joint_velocity=joint_velocity, time=time,
-                                     activation=activation, mocap_pose=mocap_pose)),
-            timeout=timeout)
+                                     activation=activation, mocap_pose=mocap_pose)), nothing, timeout)

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import grpc
-
 from axion import options as choices
-from axion.channel import pages
-from axion.errors import AxionError, from_rpc_error, raises_axion_error
+from axion.calls import ListCalls, nothing
+from axion.errors import AxionError
 from axion.files import check_texts, read_scene
 from axion.model import Model
 from axion.scene import Scene
-from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc
+from axion.v1 import scene_pb2, simulation_pb2
 
 
-def _with_places(error: AxionError, missing: Mapping[str, list[str]]) -> AxionError:
-    """The refusal of a scene, with where the files were looked for that it lacks."""
+def _tell_places(missing: Mapping[str, list[str]], error: AxionError) -> None:
+    """Adds to the refusal of a scene where the files were looked for that it lacks."""
     if missing and "not sent along" in error.message:
         error.message += "; the client has looked for " + "; ".join(
             f"{attribute} at {', '.join(places[:4])}" for attribute, places in list(missing.items())[:4])
-    return error
 
 
-class ClientModels:
+class ClientModels(ListCalls):
     """The part of Client that makes and lists models."""
 
-    stub: simulation_pb2_grpc.SimulationStub
-
-    @raises_axion_error
     def create_model(self, mjcf: str | None = None, *, path: str | os.PathLike[str] | None = None,
                      urdf: str | None = None, scene: Scene | scene_pb2.SceneSpec | None = None,
                      assets: Mapping[str, str | bytes] | None = None,
@@ -106,12 +101,8 @@ class ClientModels:
             request.urdf_options.CopyFrom(choices.urdf_options(urdf_options))
         for name, content in (assets or {}).items():
             request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
-        try:
-            return Model(self.stub.CreateModel(request, timeout=timeout))
-        except grpc.RpcError as error:
-            raise _with_places(from_rpc_error(error), missing) from error
+        return self._ask("CreateModel", request, Model, timeout, refused=functools.partial(_tell_places, missing))
 
-    @raises_axion_error
     def get_model(self, name: str, timeout: float | None = None) -> Model:
         """Fetches a model that the server has.
 
@@ -132,9 +123,8 @@ class ClientModels:
         AxionError
             The server refuses the call, which then has changed nothing, or cannot be reached.
         """
-        return Model(self.stub.GetModel(simulation_pb2.GetModelRequest(name=name), timeout=timeout))
+        return self._ask("GetModel", simulation_pb2.GetModelRequest(name=name), Model, timeout)
 
-    @raises_axion_error
     def get_scene(self, model: Model | str, timeout: float | None = None) -> Scene:
         """Fetches the whole scene that a model was compiled from.
 
@@ -159,9 +149,8 @@ class ClientModels:
         """
         name = model if isinstance(model, str) else model.name
         request = simulation_pb2.GetModelRequest(name=name, view=simulation_pb2.MODEL_VIEW_FULL)
-        return Scene.of(self.stub.GetModel(request, timeout=timeout).scene)
+        return self._ask("GetModel", request, lambda answer: Scene.of(answer.scene), timeout)
 
-    @raises_axion_error
     def list_models(self, page_size: int = 0) -> list[Model]:
         """Lists the models on the server.
 
@@ -180,11 +169,9 @@ class ClientModels:
         AxionError
             The server refuses the call, which then has changed nothing, or cannot be reached.
         """
-        return [Model(proto) for proto in pages(self.stub.ListModels,
-                                                 simulation_pb2.ListModelsRequest(page_size=page_size),
-                                                 lambda response: response.models)]
+        return self._ask_all("ListModels", simulation_pb2.ListModelsRequest(page_size=page_size),
+                             lambda page: [Model(proto) for proto in page.models])
 
-    @raises_axion_error
     def delete_model(self, model: Model | str, timeout: float | None = None) -> None:
         """Deletes a model.
 
@@ -203,4 +190,4 @@ class ClientModels:
             A batch uses it.
         """
         name = model if isinstance(model, str) else model.name
-        self.stub.DeleteModel(simulation_pb2.DeleteModelRequest(name=name), timeout=timeout)
+        return self._ask("DeleteModel", simulation_pb2.DeleteModelRequest(name=name), nothing, timeout)

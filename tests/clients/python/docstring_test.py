@@ -108,10 +108,11 @@ class Docstrings(unittest.TestCase):
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
 
     def test_calls_of_the_server_say_what_they_raise(self):
-        for cls in (axion.Client, axion.Batch):
-            for name, _, call in members(cls):
-                if hasattr(call, "__wrapped__"):
-                    self.assertIn("AxionError", section(inspect.getdoc(call), "Raises"), f"{cls.__name__}.{name}")
+        calls = [(f"{cls.__name__}.{name}", call) for cls in (axion.Client, axion.Batch, axion.FleetBatch) for name, _, call in members(cls)
+                 if (name.startswith("list_") or "timeout" in inspect.signature(call).parameters) and name != "wait_until_ready"]
+        self.assertGreater(len(calls), 35)
+        for path, call in calls:
+            self.assertIn("AxionError", section(inspect.getdoc(call), "Raises"), path)
 
 
 if __name__ == "__main__":

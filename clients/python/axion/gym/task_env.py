@@ -16,7 +16,6 @@ from axion.client import Client
 from axion.errors import NotFoundError
 from axion.fleet import Fleet
 from axion.fleet_batch import FleetBatch
-from axion.fleet_results import FleetTaskResult
 from axion.gym.pictures import checked_mode, drawn, picture_metadata, pictures_of
 from axion.gym.server_tasks import ServerTask, server_task
 from axion.gym.vector_env import AxionEnv, check_begun
@@ -202,7 +201,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         self._observations = _aligned(answer.observation)
         return self._observations, np.array(answer.reward), answer.terminated, answer.truncated, self._infos(answer, starting)
 
-    def _infos(self, answer: TaskResult | FleetTaskResult, starting: _Bools) -> dict[str, Any]:
+    def _infos(self, answer: TaskResult, starting: _Bools) -> dict[str, Any]:
         began = starting if self.autoreset_mode is AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, dtype=bool)
         infos: dict[str, Any] = {}
         for index, name in enumerate(self.info.reward_terms):
