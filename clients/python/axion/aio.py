@@ -28,6 +28,7 @@ from axion.connection import Connection
 from axion.errors import AxionError, from_rpc_error
 from axion.retry import is_done_already, may_repeat
 from axion.tensors import Worlds
+from axion.texts import documented, documented_call
 from axion.v1 import simulation_pb2, simulation_pb2_grpc
 from axion.watch import Frame, watch_request
 
@@ -52,39 +53,11 @@ def _of_batch(method: Callable[Concatenate[blocking.Client, _Parameters], _Resul
     return cast("Callable[Concatenate[Any, _Parameters], Coroutine[Any, Any, Batch]]", _awaited(method))
 
 
+@documented
 class Client(Connection):
     """A client of one server, of one event loop.
 
     Its calls are those of axion.Client, to be awaited. As an asynchronous context manager it closes itself.
-
-    Parameters
-    ----------
-    target : str, optional
-        Address of the server, "host:port", or "host" where it listens on port 8470. None: that of the environment's AXION_SERVER; else
-        DEFAULT_TARGET if something listens there or credentials are given; else that of axion.local, if there is an axiond to start.
-    credentials : grpc.ChannelCredentials, optional
-        Made by hand, in the place of all choices of TLS.
-    max_message_bytes : int, default DEFAULT_MAX_MESSAGE_BYTES
-        The greatest message taken or sent, bytes; the server has its own limit (server_info().limits).
-    token : str, optional
-        Of the tenant, sent with every call.
-    tls : bool, optional
-        True for TLS with the system's authorities, False for none whatever the environment says.
-    tls_ca : path, optional
-        File of the authorities, PEM, that may have issued the server's certificate.
-    tls_cert : path, optional
-        File of this client's own certificate, PEM, for servers that want one.
-    tls_key : path, optional
-        File of its key, PEM.
-    tls_server_name : str, optional
-        What the server's certificate is for, where that is not the target's name.
-    insecure_token : bool, default False
-        Send the token to another machine without TLS.
-    retry : float, default 30.0
-        Seconds for which a call is made again, with growing waits, while the server is UNAVAILABLE, as when it is
-        started again; a call's own timeout holds besides. Not before the server was there once; 0 is never. Steps
-        carry a request_id and the batch's incarnation, so that none is made twice: a batch that has lost steps
-        (docs/snapshots.md) raises AbortedError.
 
     Raises
     ------
@@ -198,7 +171,17 @@ class Client(Connection):
     restore_snapshot = _of_batch(blocking.Client.restore_snapshot)
     list_snapshots = _awaited(blocking.Client.list_snapshots)
     delete_snapshot = _awaited(blocking.Client.delete_snapshot)
-    list_batches = cast("Callable[..., Coroutine[Any, Any, list[Batch]]]", _awaited(blocking.Client.list_batches))
+
+    @documented_call
+    async def list_batches(self, page_size: int = 0) -> list[Batch]:
+        """Lists the batches on the server.
+
+        Returns
+        -------
+        list[Batch]
+            All of them.
+        """
+        return await cast("Coroutine[Any, Any, list[Batch]]", blocking.Client.list_batches(cast(Any, self), page_size))
 
 
 class Batch(BatchRequests):
@@ -266,6 +249,7 @@ class Batch(BatchRequests):
     save_snapshot = _awaited(BlockingBatch.save_snapshot)
     delete = _awaited(BlockingBatch.delete)
 
+    @documented
     async def watch(self, fields: str | Iterable[str] = ("body_pose",), worlds: Worlds = None, rate: float = 30.0,
                     contacts: bool = False, solver_stats: bool = False) -> AsyncIterator[Frame]:
         """Looks on while somebody else steps the worlds: async for frame in batch.watch().
@@ -274,14 +258,6 @@ class Batch(BatchRequests):
         ----------
         fields : str or Iterable[str], default ('body_pose',)
             Names of fields.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        rate : float, default 30.0
-            Frames a second at most.
-        contacts : bool, default False
-            Whether frames have the contacts.
-        solver_stats : bool, default False
-            Whether frames have what the solver did.
 
         Yields
         ------

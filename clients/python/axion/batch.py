@@ -15,6 +15,7 @@ from axion.errors import AxionError
 from axion.lease import LeaseKeeper
 from axion.stream import StepStream
 from axion.tensors import Worlds
+from axion.texts import documented, documented_call
 from axion.v1 import simulation_pb2, snapshot_pb2
 from axion.watch import Watch
 
@@ -65,7 +66,8 @@ class Batch(BatchCalls):
              refused: Callable[[AxionError], None] = nothing) -> _Result:
         return self._client._ask(method, request, read, timeout, refused=refused)
 
-    def _ask_of_names(self, method: str, build: Callable[[IndexOfName], Any], read: Callable[[Any], _Result], timeout: float | None) -> _Result:
+    def _ask_of_names(self, method: str, build: Callable[[IndexOfName], Any], read: Callable[[Any], _Result],
+                      timeout: float | None) -> _Result:
         return self._ask(method, build(self._index), read, timeout)
 
     def _index(self, field: str, given: int | str, kind: Kind) -> int:
@@ -100,6 +102,7 @@ class Batch(BatchCalls):
             if kind is None:  # else the error on its way says more than a failed clean-up; the lease ends the batch
                 raise
 
+    @documented
     def watch(self, fields: str | Iterable[str] = ("body_pose",), worlds: Worlds = None, rate: float = 30.0,
               contacts: bool = False, solver_stats: bool = False) -> Watch:
         """Looks on while somebody else steps the worlds.
@@ -111,14 +114,6 @@ class Batch(BatchCalls):
         ----------
         fields : str or Iterable[str], default ('body_pose',)
             Names of fields, as of get_state.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        rate : float, default 30.0
-            Frames a second at most.
-        contacts : bool, default False
-            Whether frames have the contacts.
-        solver_stats : bool, default False
-            Whether frames have what the solver did.
 
         Returns
         -------
@@ -137,44 +132,26 @@ class Batch(BatchCalls):
         """
         return StepStream(self._client, self)
 
+    @documented_call
     def solver_stats(self, timeout: float | None = None) -> results.BatchStats:
         """Reads what the solver did over all world-steps of this batch.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         BatchStats
             Sums and histograms.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         return self._ask("GetSolverStats", simulation_pb2.GetSolverStatsRequest(batch=self.name, batch_only=True),
                          lambda answer: results.BatchStats(answer.batch), timeout)
 
+    @documented_call
     def keep_alive(self, timeout: float | None = None) -> datetime.datetime:
         """Renews the lease, as every other call on the worlds does too.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         datetime.datetime
             The new end of it, UTC.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         def read(answer: simulation_pb2.KeepAliveResponse) -> datetime.datetime:
             return answer.expire_time.ToDatetime()
@@ -190,6 +167,7 @@ class Batch(BatchCalls):
         """
         return LeaseKeeper(self)
 
+    @documented_call
     def save_snapshot(self, display_name: str = "", return_content: bool = False, skip_store: bool = False,
                       timeout: float | None = None) -> snapshot_pb2.Snapshot:
         """Takes a snapshot of the whole batch, which the server keeps from when this returns.
@@ -202,35 +180,18 @@ class Batch(BatchCalls):
             Whether the answer has its bytes (`content`), for another server or another day.
         skip_store : bool, default False
             The server keeps nothing; with return_content.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         Snapshot
             For Client.restore_snapshot.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         def read(answer: snapshot_pb2.Snapshot) -> snapshot_pb2.Snapshot:
             return answer
         return self._ask("SaveSnapshot", snapshot_pb2.SaveSnapshotRequest(
             batch=self.name, display_name=display_name, return_content=return_content, skip_store=skip_store), read, timeout)
 
+    @documented_call
     def delete(self, timeout: float | None = None) -> None:
-        """Frees the worlds.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
-        """
+        """Frees the worlds."""
         return self._ask("DeleteBatch", simulation_pb2.DeleteBatchRequest(name=self.name), nothing, timeout)

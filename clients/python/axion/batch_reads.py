@@ -13,6 +13,7 @@ from axion.batch_requests import BatchRequests, IndexOfName
 from axion.calls import Calls
 from axion.names import Choices
 from axion.tensors import Worlds
+from axion.texts import documented_call
 from axion.v1 import query_pb2, scene_pb2, simulation_pb2, state_pb2
 
 _Result = TypeVar("_Result")
@@ -32,10 +33,12 @@ def _frame(index: IndexOfName, body: int | str, pose: npt.ArrayLike) -> scene_pb
 class BatchReads(BatchRequests, Calls):
     """The part of Batch that reads; n, nb, nq, nv and nu are as there."""
 
-    def _ask_of_names(self, method: str, build: Callable[[IndexOfName], Any], read: Callable[[Any], _Result], timeout: float | None) -> _Result:
+    def _ask_of_names(self, method: str, build: Callable[[IndexOfName], Any], read: Callable[[Any], _Result],
+                      timeout: float | None) -> _Result:
         """`_ask` of a request with names of the model, whose indices `build` takes from what it is given."""
         raise NotImplementedError
 
+    @documented_call
     def get_state(self, fields: str | Iterable[str] = (), worlds: Worlds = None,
                   timeout: float | None = None) -> results.State:
         """Reads the state of worlds.
@@ -45,25 +48,17 @@ class BatchReads(BatchRequests, Calls):
         fields : str or Iterable[str], optional
             Names of fields; none are all of them. "snapshot", which has to be asked for by name, is all that a world
             carries, as bytes for set_state and reset.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         State
             The fields, [n, ...] each.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         return self._ask("GetState", state_pb2.GetStateRequest(
             batch=self.name, world_indices=self._indices(worlds),
             fields=[fields] if isinstance(fields, str) else fields), results.State, timeout)
 
+    @documented_call
     def get_parameters(self, names: str | Iterable[str] = (), worlds: Worlds = None,
                        timeout: float | None = None) -> dict[str, npt.NDArray[np.float64]]:
         """Reads numbers that worlds have, the model's or their own.
@@ -72,20 +67,11 @@ class BatchReads(BatchRequests, Calls):
         ----------
         names : str or Iterable[str], optional
             Which, of parameter_shapes; none are all of them.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         dict of str to numpy.ndarray
             Float64 [n, ...] of each name; they may be changed and given to set_state, reset or create_batch.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
 
         Examples
         --------
@@ -98,29 +84,19 @@ class BatchReads(BatchRequests, Calls):
         return self._ask("GetState", request, lambda answer: Choices("parameter", {
             name: tensors.to_array(tensor).copy() for name, tensor in answer.parameters.items()}), timeout)
 
+    @documented_call
     def contacts(self, worlds: Worlds = None, timeout: float | None = None) -> results.Contacts:
         """Reads the contacts of the last step.
-
-        Parameters
-        ----------
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         Contacts
             The contacts of all these worlds, by columns.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         return self._ask("GetContacts", state_pb2.GetContactsRequest(batch=self.name, world_indices=self._indices(worlds)),
                          results.Contacts, timeout)
 
+    @documented_call
     def cast_rays(self, origin: npt.ArrayLike, direction: npt.ArrayLike, worlds: Worlds = None, *, body: int | str | None = None,
                   heading_only: bool = False, max_distance: float | None = None, ignored_bodies: Iterable[int | str] = (),
                   timeout: float | None = None) -> results.RayHits:
@@ -132,8 +108,6 @@ class BatchReads(BatchRequests, Calls):
             Where rays begin, m: [n, rays, 3], or [rays, 3] for all worlds alike.
         direction : array_like
             Where they go, of any length above zero: [n, rays, 3] or [rays, 3].
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
         body : int or str, optional
             Index or name of the model's body in whose frame both are; None is the world.
         heading_only : bool, default False
@@ -142,8 +116,6 @@ class BatchReads(BatchRequests, Calls):
             How far is looked, m; None is the server's default.
         ignored_bodies : Iterable[int or str], optional
             Bodies whose shapes rays go through, by index or name; -1 and "world" are the world.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
@@ -152,8 +124,6 @@ class BatchReads(BatchRequests, Calls):
 
         Raises
         ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         KeyError
             The model has nothing of such a name.
 
@@ -170,6 +140,7 @@ class BatchReads(BatchRequests, Calls):
             body=None if body is None else index("body", body, "body"),
             ignored_bodies=[index("ignored_bodies", one, "body") for one in ignored]), results.RayHits, timeout)
 
+    @documented_call
     def distances(self, pairs: Iterable[tuple[int | str, int | str]], worlds: Worlds = None, max_distance: float | None = None,
                   timeout: float | None = None) -> results.Distances:
         """Measures the nearest distances of pairs of shapes, whether they may touch or not.
@@ -178,12 +149,8 @@ class BatchReads(BatchRequests, Calls):
         ----------
         pairs : Iterable[tuple[int or str, int or str]]
             Pairs of the model's shapes, by index or name.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
         max_distance : float, optional
             What is further apart is not looked at, m; None is 10.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
@@ -192,8 +159,6 @@ class BatchReads(BatchRequests, Calls):
 
         Raises
         ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         KeyError
             The model has nothing of such a name.
         """
@@ -203,6 +168,7 @@ class BatchReads(BatchRequests, Calls):
             pairs=[query_pb2.ShapePair(shape_a=index("pairs", a, "shape"), shape_b=index("pairs", b, "shape")) for a, b in wanted]),
             results.Distances, timeout)
 
+    @documented_call
     def dynamics(self, frames: Iterable[tuple[int | str, npt.ArrayLike]] = (), worlds: Worlds = None, *,
                  mass_matrix: bool = True, bias_force: bool = True, timeout: float | None = None) -> results.Dynamics:
         """Computes Jacobians, mass matrix and bias force in the nv coordinates of joint_velocity.
@@ -212,14 +178,10 @@ class BatchReads(BatchRequests, Calls):
         frames : Iterable[tuple[int or str, array_like]], optional
             Pairs of a body (index or name of the model's, -1 and "world" are the world) and a point [3] in its frame (m), or a
             pose [7]: x y z, quaternion w x y z.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
         mass_matrix : bool, default True
             Whether it is wanted.
         bias_force : bool, default True
             Whether it is wanted.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
@@ -228,8 +190,6 @@ class BatchReads(BatchRequests, Calls):
 
         Raises
         ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         KeyError
             The model has nothing of such a name.
         TypeError
@@ -240,25 +200,14 @@ class BatchReads(BatchRequests, Calls):
             batch=self.name, world_indices=self._indices(worlds), frames=[_frame(index, body, pose) for body, pose in wanted],
             mass_matrix=mass_matrix, bias_force=bias_force), results.Dynamics, timeout)
 
+    @documented_call
     def world_stats(self, worlds: Worlds = None, timeout: float | None = None) -> results.WorldStats:
         """Reads what the solver did in the last step of each world.
-
-        Parameters
-        ----------
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         WorldStats
             Columns [n].
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         return self._ask("GetSolverStats", simulation_pb2.GetSolverStatsRequest(batch=self.name, world_indices=self._indices(worlds)),
                          lambda answer: results.WorldStats(answer.worlds), timeout)

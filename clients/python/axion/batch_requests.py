@@ -11,6 +11,7 @@ import numpy.typing as npt
 from axion import tensors
 from axion.names import Choices
 from axion.tensors import Snapshots, Worlds
+from axion.texts import documented
 from axion.v1 import simulation_pb2, state_pb2, task_pb2
 
 if TYPE_CHECKING:
@@ -80,36 +81,12 @@ class BatchRequests:
         """
         return Choices("parameter", {info.name: tuple(info.shape) for info in self.proto.parameters})
 
+    @documented
     def step_request(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
                      record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
                      body_wrench: npt.ArrayLike | None = None, request_id: str = "",
                      mocap_pose: npt.ArrayLike | None = None) -> simulation_pb2.StepRequest:
         """Makes the message that `step` sends, for StepStream.
-
-        Parameters
-        ----------
-        control : array_like, optional
-            Controls (rad, m, N or N m as the actuator says): [nu] for every world alike, [n, nu] held over the steps,
-            or [n, steps, nu] one row a step. None keeps the last, zero at first.
-        steps : int, default 1
-            How many steps.
-        outputs : str or Iterable[str], optional
-            Names of the fields to return, for example ("body_pose", "joint_velocity"); Model.proto.fields lists them.
-        record_every : int, default 0
-            0 returns the outputs after the last step, [n, ...]; r returns them after every r steps, [n, steps / r,
-            ...].
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        expected_step : int, optional
-            Step index that every world must be at.
-        body_wrench : array_like, optional
-            Force (N), then torque about the centre of mass (N m), world frame, held over the steps: [n, nb, 6].
-        request_id : str, default ''
-            A repeated one gets the first answer again and steps nothing, so that a retry is safe. Without one a
-            client that retries makes one.
-        mocap_pose : array_like, optional
-            Where the mocap bodies stand, x y z (m) and quaternion w x y z: [n, mocap bodies, 7]. None leaves them
-            where they are; Model.proto.mocaps names them.
 
         Returns
         -------

@@ -1,8 +1,8 @@
 """One surface, several transports.
 
 A call of the service is one `_ask`: the name of the service's method, the request, and what reads the answer. The surface
-(client_models.py, client_batches.py; batch_requests.py, batch_reads.py, batch_writes.py, batch_steps.py) makes requests of arguments and results of
-answers, and reaches no server. Transports are beneath it:
+(client_models.py, client_batches.py; batch_requests.py, batch_reads.py, batch_writes.py, batch_steps.py) makes requests of
+arguments and results of answers, and reaches no server. Transports are beneath it:
 
     client.py, batch.py                  gRPC; a call waits for its answer
     aio.py                               gRPC; `_ask` returns what is to be awaited, and so does the call

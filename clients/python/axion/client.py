@@ -18,47 +18,20 @@ from axion.connection import DEFAULT_MAX_MESSAGE_BYTES as DEFAULT_MAX_MESSAGE_BY
 from axion.errors import AxionError, UnavailableError, from_rpc_error
 from axion.local_server import find_program, local_target
 from axion.retry import SILENT_SECONDS, RetryingMethod, checked_timeout, tell_of_wait
+from axion.texts import documented
 from axion.v1 import simulation_pb2, simulation_pb2_grpc
 
 _Result = TypeVar("_Result")
 _Item = TypeVar("_Item")
 
 
+@documented
 class Client(Connection, ClientCalls):
     """A client of one server.
 
     It connects at its first call, may be used by many threads, and closes itself as a context manager. Calls raise
     AxionError. Each of the choices of TLS and the token is taken from its variable of the environment, AXION_TOKEN,
     AXION_TLS_CA and so on, where it is not given; without any of them there is no TLS.
-
-    Parameters
-    ----------
-    target : str, optional
-        Address of the server, "host:port", or "host" where it listens on port 8470. None: that of the environment's AXION_SERVER; else
-        DEFAULT_TARGET if something listens there or credentials are given; else that of `local`, if there is an axiond to start.
-    credentials : grpc.ChannelCredentials, optional
-        Made by hand, in the place of all choices of TLS.
-    max_message_bytes : int, default DEFAULT_MAX_MESSAGE_BYTES
-        The greatest message taken or sent, bytes; the server has its own limit (server_info().limits).
-    token : str, optional
-        Of the tenant, sent with every call.
-    tls : bool, optional
-        True for TLS with the system's authorities, False for none whatever the environment says.
-    tls_ca : path, optional
-        File of the authorities, PEM, that may have issued the server's certificate.
-    tls_cert : path, optional
-        File of this client's own certificate, PEM, for servers that want one.
-    tls_key : path, optional
-        File of its key, PEM.
-    tls_server_name : str, optional
-        What the server's certificate is for, where that is not the target's name.
-    insecure_token : bool, default False
-        Send the token to another machine without TLS.
-    retry : float, default 30.0
-        Seconds for which a call is made again, with growing waits, while the server is UNAVAILABLE, as when it is
-        started again; a call's own timeout holds besides. Not before the server was there once; 0 is never. Steps
-        carry a request_id and the batch's incarnation, so that none is made twice: a batch that has lost steps
-        (docs/snapshots.md) raises AbortedError.
 
     Raises
     ------

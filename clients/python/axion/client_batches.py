@@ -14,6 +14,7 @@ from axion.calls import nothing
 from axion.client_models import ClientModels
 from axion.model import Model
 from axion.task import TaskLike, task_spec
+from axion.texts import documented_call
 from axion.v1 import server_info_pb2, simulation_pb2, snapshot_pb2
 
 if TYPE_CHECKING:
@@ -36,28 +37,20 @@ class ClientCalls(ClientModels):
         """Of a call that is to be made once however often it is sent; none if it is never made again."""
         raise NotImplementedError
 
+    @documented_call
     def server_info(self, timeout: float | None = None) -> server_info_pb2.ServerInfo:
         """Asks the server what it is.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         ServerInfo
             Version, devices with their memory (bytes), limits, counts, features.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         def read(answer: server_info_pb2.ServerInfo) -> server_info_pb2.ServerInfo:
             return answer
         return self._ask("GetServerInfo", simulation_pb2.GetServerInfoRequest(), read, timeout)
 
+    @documented_call
     def create_batch(self, model: Model | str, world_count: int, dt: float | None = None, *,
                      preset: str | None = None, precision: str | None = None,
                      options: Mapping[str, str | float | bool | None] | None = None,
@@ -71,12 +64,6 @@ class ClientCalls(ClientModels):
 
         Parameters
         ----------
-        model : Model or str
-            The model, or its resource name.
-        world_count : int
-            How many worlds, n.
-        dt : float, optional
-            Time step, s; None takes the model's.
         preset : str, optional
             "default", "axion_seed" or "velocity".
         precision : str, optional
@@ -107,8 +94,6 @@ class ClientCalls(ClientModels):
             Seconds, or a timedelta, after which a batch that nobody names is deleted; None is one hour.
         stream_ttl : float or datetime.timedelta, optional
             Likewise, when its last stream has ended and nobody names it; 0 is at once. None: streams change nothing.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
@@ -117,8 +102,6 @@ class ClientCalls(ClientModels):
 
         Raises
         ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         TypeError
             An option has no such name, or an array is not of real numbers.
         ValueError
@@ -138,6 +121,7 @@ class ClientCalls(ClientModels):
         _set_seconds(request.stream_ttl, stream_ttl)
         return self._ask("CreateBatch", request, self._batch, timeout)
 
+    @documented_call
     def get_batch(self, name: str, timeout: float | None = None) -> Batch:
         """Fetches a batch that the server has, and renews its lease.
 
@@ -145,42 +129,27 @@ class ClientCalls(ClientModels):
         ----------
         name : str
             Its resource name, "batches/{id}".
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         Batch
             The batch.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         return self._ask("GetBatch", simulation_pb2.GetBatchRequest(name=name), self._batch, timeout)
 
+    @documented_call
     def list_batches(self, page_size: int = 0) -> list[Batch]:
         """Lists the batches on the server.
-
-        Parameters
-        ----------
-        page_size : int, default 0
-            How many the server is asked for at once; 0 leaves that to the server. All are returned in any case.
 
         Returns
         -------
         list[Batch]
             All of them.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         return self._ask_all("ListBatches", simulation_pb2.ListBatchesRequest(page_size=page_size),
                              lambda page: [self._batch(proto) for proto in page.batches])
 
+    @documented_call
     def restore_snapshot(self, snapshot: snapshot_pb2.Snapshot | str | bytes, batch: Batch | str | None = None,
                          timeout: float | None = None) -> Batch:
         """Makes a new batch of a snapshot, or gives a batch its worlds.
@@ -193,18 +162,11 @@ class ClientCalls(ClientModels):
             What Batch.save_snapshot returned, the name of one that the server keeps, or the bytes of its content.
         batch : Batch or str, optional
             The batch that gets the worlds, or its name; None makes a new one.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         Batch
             The batch.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         request = snapshot_pb2.RestoreSnapshotRequest(batch=batch if isinstance(batch, str) else batch.name if batch is not None else "")
         if isinstance(snapshot, bytes):
@@ -217,26 +179,18 @@ class ClientCalls(ClientModels):
             request.content = snapshot.content
         return self._ask("RestoreSnapshot", request, self._batch, timeout)
 
+    @documented_call
     def list_snapshots(self, page_size: int = 0) -> list[snapshot_pb2.Snapshot]:
         """Lists the snapshots that the server keeps.
-
-        Parameters
-        ----------
-        page_size : int, default 0
-            How many the server is asked for at once; 0 leaves that to the server. All are returned in any case.
 
         Returns
         -------
         list[Snapshot]
             All of them, the oldest first.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         return self._ask_all("ListSnapshots", snapshot_pb2.ListSnapshotsRequest(page_size=page_size), lambda page: page.snapshots)
 
+    @documented_call
     def delete_snapshot(self, snapshot: snapshot_pb2.Snapshot | str, timeout: float | None = None) -> None:
         """Deletes a snapshot that the server keeps.
 
@@ -244,13 +198,6 @@ class ClientCalls(ClientModels):
         ----------
         snapshot : Snapshot or str
             The snapshot, or its name.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         name = snapshot if isinstance(snapshot, str) else snapshot.name
         return self._ask("DeleteSnapshot", snapshot_pb2.DeleteSnapshotRequest(name=name), nothing, timeout)

@@ -13,6 +13,7 @@ from axion.errors import AxionError
 from axion.files import check_texts, read_scene
 from axion.model import Model
 from axion.scene import Scene
+from axion.texts import documented_call
 from axion.v1 import scene_pb2, simulation_pb2
 
 
@@ -26,6 +27,7 @@ def _tell_places(missing: Mapping[str, list[str]], error: AxionError) -> None:
 class ClientModels(ListCalls):
     """The part of Client that makes and lists models."""
 
+    @documented_call
     def create_model(self, mjcf: str | None = None, *, path: str | os.PathLike[str] | None = None,
                      urdf: str | None = None, scene: Scene | scene_pb2.SceneSpec | None = None,
                      assets: Mapping[str, str | bytes] | None = None,
@@ -63,8 +65,6 @@ class ClientModels(ListCalls):
             What URDF has no words for: base ("fixed", the default, or "free"), base_position [3] (m) and
             base_rotation [4] (w x y z) of the root link, actuators ("none", the default, or "motor"), ground,
             self_collision, keep_overlaps and massless (bool).
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
@@ -73,8 +73,6 @@ class ClientModels(ListCalls):
 
         Raises
         ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         TypeError
             Not exactly one of mjcf, path, urdf and scene is given, or an option has no such name.
         ValueError
@@ -103,6 +101,7 @@ class ClientModels(ListCalls):
             request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
         return self._ask("CreateModel", request, Model, timeout, refused=functools.partial(_tell_places, missing))
 
+    @documented_call
     def get_model(self, name: str, timeout: float | None = None) -> Model:
         """Fetches a model that the server has.
 
@@ -110,82 +109,47 @@ class ClientModels(ListCalls):
         ----------
         name : str
             Its resource name, "models/{id}".
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         Model
             The model.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         return self._ask("GetModel", simulation_pb2.GetModelRequest(name=name), Model, timeout)
 
+    @documented_call
     def get_scene(self, model: Model | str, timeout: float | None = None) -> Scene:
         """Fetches the whole scene that a model was compiled from.
 
         create_model(scene=...) makes the same model of it, here or on another server.
 
-        Parameters
-        ----------
-        model : Model or str
-            The model, or its resource name.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
-
         Returns
         -------
         Scene
             The scene.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         name = model if isinstance(model, str) else model.name
         request = simulation_pb2.GetModelRequest(name=name, view=simulation_pb2.MODEL_VIEW_FULL)
         return self._ask("GetModel", request, lambda answer: Scene.of(answer.scene), timeout)
 
+    @documented_call
     def list_models(self, page_size: int = 0) -> list[Model]:
         """Lists the models on the server.
-
-        Parameters
-        ----------
-        page_size : int, default 0
-            How many the server is asked for at once; 0 leaves that to the server. All are returned in any case.
 
         Returns
         -------
         list[Model]
             All of them.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         return self._ask_all("ListModels", simulation_pb2.ListModelsRequest(page_size=page_size),
                              lambda page: [Model(proto) for proto in page.models])
 
+    @documented_call
     def delete_model(self, model: Model | str, timeout: float | None = None) -> None:
         """Deletes a model.
 
-        Parameters
-        ----------
-        model : Model or str
-            The model, or its resource name.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
-
         Raises
         ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         FailedPreconditionError
             A batch uses it.
         """

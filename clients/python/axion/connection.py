@@ -9,41 +9,14 @@ import grpc
 from axion import credentials as access
 from axion.channel import channel_arguments
 from axion.retry import Patience
+from axion.texts import documented
 
 DEFAULT_MAX_MESSAGE_BYTES = 256 << 20
 
 
+@documented
 class Connection:
     """Whose server it is, how long it is waited for, and with which credentials.
-
-    Parameters
-    ----------
-    target : str, optional
-        Address of the server, "host:port", or "host" where it listens on port 8470. None: that of the environment's AXION_SERVER; else
-        DEFAULT_TARGET if something listens there or credentials are given; else that of `local`, if there is an axiond to start.
-    credentials : grpc.ChannelCredentials, optional
-        Made by hand, in the place of all choices of TLS.
-    max_message_bytes : int, default DEFAULT_MAX_MESSAGE_BYTES
-        The greatest message taken or sent, bytes; the server has its own limit (server_info().limits).
-    token : str, optional
-        Of the tenant, sent with every call.
-    tls : bool, optional
-        True for TLS with the system's authorities, False for none whatever the environment says.
-    tls_ca : path, optional
-        File of the authorities, PEM, that may have issued the server's certificate.
-    tls_cert : path, optional
-        File of this client's own certificate, PEM, for servers that want one.
-    tls_key : path, optional
-        File of its key, PEM.
-    tls_server_name : str, optional
-        What the server's certificate is for, where that is not the target's name.
-    insecure_token : bool, default False
-        Send the token to another machine without TLS.
-    retry : float, default 30.0
-        Seconds for which a call is made again, with growing waits, while the server is UNAVAILABLE, as when it is
-        started again; a call's own timeout holds besides. Not before the server was there once; 0 is never. Steps
-        carry a request_id and the batch's incarnation, so that none is made twice: a batch that has lost steps
-        (docs/snapshots.md) raises AbortedError.
 
     Raises
     ------

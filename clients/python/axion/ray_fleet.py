@@ -29,6 +29,7 @@ from axion.errors import AxionError, UnavailableError
 from axion.fleet import Fleet
 from axion.local_server import KeptServer, find_program
 from axion.retry import Patience
+from axion.texts import documented
 
 _CALLS_AT_ONCE = 16  # of an actor
 _Result = TypeVar("_Result")
@@ -112,6 +113,7 @@ def _count(servers: int) -> int:
     return servers
 
 
+@documented
 class RayFleet(Fleet):
     """A Fleet of servers that actors of Ray hold.
 
@@ -129,8 +131,6 @@ class RayFleet(Fleet):
         What they start it with, for example ("--threads=8",).
     actor_options : mapping, optional
         Options of each actor, for example {"num_cpus": 8, "num_gpus": 1}; Ray chooses its machine by them.
-    patience : float, default 5.0
-        Seconds for which a server may be UNAVAILABLE before it counts as lost.
     **client_choices
         Further arguments of each Client, such as `token` and `tls_ca`; files are those of the actor's machine.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from axion.scene_words import ACTUATORS, kind_of, with_range
+from axion.texts import documented
 from axion.v1 import scene_pb2
 
 
@@ -14,14 +15,13 @@ class SceneTendons:
 
     proto: scene_pb2.SceneSpec
 
+    @documented
     def tendon(self, name: str, terms: Iterable[tuple[int, int, float]] = (), *,
                path: Iterable[scene_pb2.TendonPoint] = (), limits: Sequence[float] | None = None, **choices: Any) -> int:
         """Adds a weighted sum of joint coordinates, or a string along a path through space.
 
         Parameters
         ----------
-        name : str
-            Its name.
         terms : Iterable[tuple[int, int, float]], optional
             Joint, axis and coefficient of each coordinate.
         path : Iterable[TendonPoint], optional
@@ -124,14 +124,13 @@ class SceneTendons:
         """
         return scene_pb2.TendonPoint(kind=scene_pb2.TENDON_POINT_KIND_PULLEY, divisor=divisor)
 
+    @documented
     def equality(self, name: str, first: tuple[int, int] | int, polynomial: Sequence[float],
                  second: tuple[int, int] | int | None = None, **choices: Any) -> int:
         """Holds a coordinate at a polynomial of another.
 
         Parameters
         ----------
-        name : str
-            Its name.
         first : tuple[int, int] or int
             Joint and axis, or index of a tendon: polynomial[0] + polynomial[1] second + ... is where it is held.
         polynomial : sequence of float
@@ -190,6 +189,7 @@ class SceneTendons:
         tendon = self.tendon(name, path=[self.path_site(first), self.path_site(second)])
         return self.equality(name, tendon, (length,), **choices)
 
+    @documented
     def actuator(self, kind: str, name: str, joint: int = 0, axis: int = 0, *, tendon: int | None = None,
                  control_range: Sequence[float] | None = None, effort_range: Sequence[float] | None = None,
                  **choices: Any) -> int:
@@ -199,8 +199,6 @@ class SceneTendons:
         ----------
         kind : str
             "motor", "position", "velocity", "affine" or "muscle".
-        name : str
-            Its name.
         joint : int, default 0
             Index of the joint.
         axis : int, default 0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from axion.texts import documented
 from axion.v1 import scene_pb2
 
 if TYPE_CHECKING:
@@ -136,13 +137,9 @@ class Mechanics:
             body = parents[body]
         return body
 
+    @documented
     def body(self, name: str) -> int:
         """Finds a body of the file.
-
-        Parameters
-        ----------
-        name : str
-            Its name.
 
         Returns
         -------

@@ -20,6 +20,7 @@ from axion.gym.pictures import checked_mode, drawn, picture_metadata, pictures_o
 from axion.gym.server_tasks import ServerTask, server_task
 from axion.gym.vector_env import AxionEnv, check_begun
 from axion.task import TaskResult, task_spec
+from axion.texts import documented
 from axion.v1 import task_pb2
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def _aligned(values: _Array) -> _Array:
     return copy
 
 
+@documented
 class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     """A gymnasium.vector.VectorEnv whose task the server computes: a step is one call.
 
@@ -65,16 +67,6 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         Of the batch, whose worlds' seeds follow from it until `reset` gives others.
     batch_choices : Mapping[str, Any], optional
         Further arguments of Client.create_batch, for example precision.
-    render_mode : str, optional
-        "rgb_array": render() draws each world, with the extra `view`.
-    width : int, default 480
-        pixels, of such a picture.
-    height : int, default 480
-        pixels, of such a picture.
-    camera : Camera, optional
-        From where; None: moving with the robot where it is free to go, else from where all of it is seen.
-    **task_choices
-        Fields of a task that is named, for example ctrl_cost_weight.
 
     Raises
     ------
@@ -126,17 +118,10 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
         self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
 
+    @documented
     def reset(self, *, seed: int | Sequence[int | None] | None = None,
               options: dict[str, Any] | None = None) -> tuple[_Array, dict[str, Any]]:
         """Begins episodes.
-
-        Parameters
-        ----------
-        seed : int or Sequence[int], optional
-            An int s gives world i the seed s + i; a sequence has one each, None for a world that goes on with its
-            own.
-        options : dict[str, Any], optional
-            options["reset_mask"], bool [num_envs], is true for worlds in which they begin; without it in all.
 
         Returns
         -------
@@ -167,13 +152,9 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         self._observations = observations
         return _aligned(observations), {}
 
+    @documented
     def step(self, actions: npt.NDArray[np.float32]) -> tuple[_Array, npt.NDArray[np.float64], _Bools, _Bools, dict[str, Any]]:
         """Steps every world with its action.
-
-        Parameters
-        ----------
-        actions : numpy.ndarray
-            [num_envs, nu].
 
         Returns
         -------
@@ -250,6 +231,7 @@ class TaskVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             self._own_client.close()
 
 
+@documented
 class TaskEnv(AxionEnv):
     """A gymnasium.Env: one world of a server, which computes the task.
 
@@ -257,8 +239,6 @@ class TaskEnv(AxionEnv):
 
     Parameters
     ----------
-    task : ServerTask or str
-        A ServerTask, or the name of one of Gymnasium's.
     **choices
         As of TaskVectorEnv, but num_envs and autoreset_mode.
     """
@@ -267,13 +247,12 @@ class TaskEnv(AxionEnv):
         return TaskVectorEnv(task, 1, autoreset_mode=AutoresetMode.DISABLED, **choices)
 
 
+@documented
 def make_vec(task: ServerTask | str, num_envs: int = 1, **choices: Any) -> TaskVectorEnv:
     """Makes a TaskVectorEnv.
 
     Parameters
     ----------
-    task : ServerTask or str
-        A ServerTask, or the name of one of Gymnasium's.
     num_envs : int, default 1
         Worlds.
     **choices

@@ -17,6 +17,7 @@ from axion.fleet import Fleet
 from axion.gym.mechanics import Floats, Mechanics, WorldState
 from axion.gym.pictures import RENDER_MODES, checked_mode, drawn, picture_metadata, pictures_of
 from axion.gym.tasks import GYMNASIUM_TASKS, Task
+from axion.texts import documented
 
 if TYPE_CHECKING:
     from axion.viewing.raycast import Camera
@@ -42,6 +43,7 @@ def check_begun(closed: bool, has_begun: bool) -> None:
         raise gymnasium.error.ResetNeeded("the environments have not been reset; call reset before the first step")
 
 
+@documented
 class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32], npt.NDArray[Any]]):
     """A gymnasium.vector.VectorEnv whose environments are the worlds of one batch.
 
@@ -68,16 +70,6 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         s, of a step; None: the model's.
     batch_choices : Mapping[str, Any], optional
         Further arguments of Client.create_batch, for example precision or options.
-    render_mode : str, optional
-        "rgb_array": render() draws each world, with the extra `view`.
-    width : int, default 480
-        pixels, of such a picture.
-    height : int, default 480
-        pixels, of such a picture.
-    camera : Camera, optional
-        From where; None: moving with the robot where it is free to go, else from where all of it is seen.
-    **task_choices
-        Fields of a task that is named, for example ctrl_cost_weight.
 
     Raises
     ------
@@ -159,17 +151,10 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         for name, array in vars(part).items():
             getattr(whole, name)[worlds] = array
 
+    @documented
     def reset(self, *, seed: int | Sequence[int | None] | None = None,
               options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
         """Begins episodes.
-
-        Parameters
-        ----------
-        seed : int or Sequence[int], optional
-            An int s gives world i the seed s + i; a sequence has one each, None for a world that goes on with its
-            own.
-        options : dict[str, Any], optional
-            options["reset_mask"], bool [num_envs], is true for worlds in which they begin; without it in all.
 
         Returns
         -------
@@ -197,13 +182,9 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         self._has_begun = True
         return self.task.observe(self.robot, self._state), {}
 
+    @documented
     def step(self, actions: npt.NDArray[np.float32]) -> tuple[Floats, Floats, _Bools, _Bools, dict[str, Any]]:
         """Steps every world with its action.
-
-        Parameters
-        ----------
-        actions : numpy.ndarray
-            [num_envs, nu].
 
         Returns
         -------
