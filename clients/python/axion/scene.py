@@ -8,7 +8,7 @@ from typing import Any
 from axion.scene_joints import SceneJoints
 from axion.scene_tendons import SceneTendons
 from axion.scene_words import SHAPES, WORLD, color_of, kind_of, pose, vec3
-from axion.texts import documented
+from axion.texts import documented, documented_part
 from axion.v1 import scene_pb2, sensor_pb2
 
 
@@ -103,7 +103,7 @@ class Scene(SceneJoints, SceneTendons):
                               inertia=scene_pb2.Inertia(**dict(zip(("xx", "yy", "zz", "xy", "xz", "yz"), inertia))))
         return len(self.proto.bodies) - 1
 
-    @documented
+    @documented_part
     def shape(self, kind: str, name: str, body: int | None = None, *, size: float | Sequence[float] = (),
               position: Sequence[float] = (0, 0, 0), rotation: Sequence[float] = (1, 0, 0, 0),
               color: Sequence[float] | None = None, **choices: Any) -> int:
@@ -126,16 +126,6 @@ class Scene(SceneJoints, SceneTendons):
             contact_dimension, contact_priority, contact_type, contact_affinity; softness (axion.v1.Softness),
             softness_mix and cone_dimension;
             torsional_friction and rolling_friction (m).
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         extents = (size,) if isinstance(size, (int, float)) else tuple(size)
         self.proto.shapes.add(name=name, kind=kind_of(SHAPES, kind), body=WORLD if body is None else body,
@@ -191,7 +181,7 @@ class Scene(SceneJoints, SceneTendons):
                                      heights=[float(height) for row in heights for height in row])
         return name
 
-    @documented
+    @documented_part
     def screw(self, name: str, child: int, parent: int | None = None, *, pitch: float, axis: Sequence[float] = (0, 0, 1),
               anchor: Sequence[float] = (0, 0, 0), lock_stiffness: float = 0.0, lock_damping: float = 0.0,
               **choices: Any) -> int:
@@ -207,16 +197,6 @@ class Scene(SceneJoints, SceneTendons):
             A point of the axis, in the frame of the child, m: [3].
         **choices
             Further fields of the message, as of hinge_axis and of the turn: limits, damping, stiffness and others.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         joint = self.axes(name, child, parent, lock_stiffness=lock_stiffness, lock_damping=lock_damping, axes=[
             self.slide_axis(f"{name}_travel", axis), self.hinge_axis(name, axis, anchor, **choices)])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from axion.scene_words import WORLD, vec3
-from axion.texts import documented
+from axion.texts import documented, documented_part
 from axion.v1 import scene_pb2
 
 
@@ -46,7 +46,7 @@ class SceneJoints:
         """
         return self._joint(scene_pb2.JOINT_KIND_FREE, name, child, None)
 
-    @documented
+    @documented_part
     def fixed(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
               **choices: Any) -> int:
         """Welds two bodies; with lock_stiffness (and lock_damping), a break limit or in a loop they stay two, held at the anchor.
@@ -56,20 +56,10 @@ class SceneJoints:
         **choices
             Further fields of the message: lock_stiffness, lock_damping, break_force (N) and break_torque (N m), beside
             which the field break_ratio is.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return self._joint(scene_pb2.JOINT_KIND_FIXED, name, child, parent, anchor, **choices)
 
-    @documented
+    @documented_part
     def ball(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
              **choices: Any) -> int:
         """Adds three rotations about the anchor.
@@ -79,20 +69,10 @@ class SceneJoints:
         **choices
             Further fields of the message: ball_damping, ball_armature, ball_stiffness, ball_upper, lock_stiffness,
             lock_damping, break_force (N).
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return self._joint(scene_pb2.JOINT_KIND_BALL, name, child, parent, anchor, **choices)
 
-    @documented
+    @documented_part
     def axes(self, name: str, child: int, parent: int | None = None, *, axes: Iterable[scene_pb2.AxisSpec],
              **choices: Any) -> int:
         """Adds up to three axes in a chain, slides before hinges.
@@ -104,20 +84,10 @@ class SceneJoints:
         **choices
             Further fields of the message: lock_stiffness, lock_damping, break_force (N) and break_torque (N m), beside
             which the field break_ratio is.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return self._joint(scene_pb2.JOINT_KIND_AXES, name, child, parent, axes=axes, **choices)
 
-    @documented
+    @documented_part
     def hinge(self, name: str, child: int, parent: int | None = None, *, axis: Sequence[float] = (0, 0, 1),
               anchor: Sequence[float] = (0, 0, 0), lock_stiffness: float = 0.0, lock_damping: float = 0.0,
               **choices: Any) -> int:
@@ -128,21 +98,11 @@ class SceneJoints:
         **choices
             Further fields of the message: as of hinge_axis: limits, damping, stiffness, armature, friction_loss and
             others.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return self.axes(name, child, parent, axes=[self.hinge_axis(name, axis, anchor, **choices)],
                          lock_stiffness=lock_stiffness, lock_damping=lock_damping)
 
-    @documented
+    @documented_part
     def slide(self, name: str, child: int, parent: int | None = None, *, axis: Sequence[float] = (0, 0, 1),
               lock_stiffness: float = 0.0, lock_damping: float = 0.0, **choices: Any) -> int:
         """Adds one slide.
@@ -152,21 +112,11 @@ class SceneJoints:
         **choices
             Further fields of the message: as of slide_axis: limits, damping, stiffness, armature, friction_loss and
             others.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return self.axes(name, child, parent, axes=[self.slide_axis(name, axis, **choices)],
                          lock_stiffness=lock_stiffness, lock_damping=lock_damping)
 
-    @documented
+    @documented_part
     def planar(self, name: str, child: int, parent: int | None = None, *, normal: Sequence[float] = (0, 0, 1),
                anchor: Sequence[float] = (0, 0, 0), limits: Sequence[Sequence[float] | None] = (None, None, None),
                lock_stiffness: float = 0.0, lock_damping: float = 0.0, **choices: Any) -> int:
@@ -184,16 +134,6 @@ class SceneJoints:
             Lower and upper of each axis, m and rad: [3][2]; None is none.
         **choices
             Further fields of the message of all three axes: damping, stiffness, armature, friction_loss and others.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         x, y = _across(normal)
         return self.axes(name, child, parent, lock_stiffness=lock_stiffness, lock_damping=lock_damping, axes=[

@@ -1,7 +1,8 @@
 """Texts of docstrings that stand in many calls, once each.
 
 A docstring under `documented` names of its parameters those alone that have words of their own; the others' are here. One under
-`documented_call`, a call of the server, has besides what every such call raises. What is installed is completed while it is built
+`documented_call`, a call of the server, has besides what every such call raises; one under `documented_part`, which adds a part to a
+scene, what it returns and raises. What is installed is completed while it is built
 (setup.py), so that editors and pages of reference, which read files, find whole docstrings; a checkout is completed as it is imported.
 """
 
@@ -16,11 +17,21 @@ from typing import TypeVar
 _Named = TypeVar("_Named")
 _Parameter = tuple[str, "str | None"]  # name with its stars, and the text of its default
 
-_REFUSED = """\
+# Sections of what has such a mark.
+_SECTIONS: dict[str, dict[str, str]] = {
+    "documented": {},
+    "documented_call": {"Raises": """\
 AxionError
-    The server refuses the call, which then has changed nothing, or cannot be reached."""
+    The server refuses the call, which then has changed nothing, or cannot be reached."""},
+    "documented_part": {"Returns": """\
+int
+    Its index, which later methods take.""", "Raises": """\
+ValueError
+    A field does not exist, or has not so many numbers."""}}
 
 _PARAMETERS = """\
+about : dict[str, Any]
+    Kept with the policy.
 actions : numpy.ndarray
     [num_envs, nu].
 activation : array_like
@@ -93,6 +104,8 @@ record_every : int
     0 returns the outputs after the last step, [n, ...]; r returns them after every r steps, [n, steps / r, ...].
 render_mode : str
     "rgb_array": render() draws each world, with the extra `view`.
+report : Callable[[Progress], None]
+    Called after each update.
 request_id : str
     A repeated one gets the first answer again and steps nothing, so that a retry is safe. Without one a client that
     retries makes one.
@@ -101,15 +114,21 @@ retry : float
     again; a call's own timeout holds besides. Not before the server was there once; 0 is never. Steps carry a
     request_id and the batch's incarnation, so that none is made twice: a batch that has lost steps
     (docs/snapshots.md) raises AbortedError.
+robot : Mechanics
+    The bodies of the file.
 rotation : sequence of float
     Quaternion w, x, y, z: [4].
 seed : int or Sequence[int]
     An int s gives world i the seed s + i; a sequence has one each, None for a world that goes on with its own.
+side : FrameSpec
+    A frame() on whose side the tendon passes, or through the body where that is within it; None is either.
 snapshot : bytes or sequence of bytes
     get_state("snapshot")["snapshot"] of any worlds of the same model, precision, dt and options, [n] or one for all;
     nothing else may be given with it. The worlds go on with the bits of those that it was taken of.
 solver_stats : bool
     Whether frames have what the solver did.
+state : WorldState
+    Of n worlds.
 steps : int
     How many steps.
 target : str
@@ -166,37 +185,44 @@ def _shared(name: str, default: str | None) -> str | None:
     return f"{head}\n{text}"
 
 
-def completed(doc: str, parameters: Iterable[_Parameter], is_call: bool) -> str:
-    """A docstring with entries of all of these parameters that have one, and of what a call of the server raises."""
+def completed(doc: str, parameters: Iterable[_Parameter], mark: str) -> str:
+    """A docstring with entries of all of these parameters that have one, and with what its mark says besides."""
     head, *parts = re.split(r"^(\w+)\n-{3,}\n", inspect.cleandoc(doc), flags=re.MULTILINE)
     sections = dict(zip(parts[::2], (part.strip("\n") for part in parts[1::2])))
     own = _entries(sections.get("Parameters", ""))
     listed = [own.get(name) or _shared(name, default) for name, default in parameters]
     if any(listed):
         sections["Parameters"] = "\n".join(dict.fromkeys(entry for entry in listed if entry))
-    raised = _entries(sections.get("Raises", ""))
-    if is_call and "AxionError" not in raised:
-        sections["Raises"] = "\n".join([_REFUSED, *raised.values()])
+    if "Returns" in _SECTIONS[mark]:
+        sections.setdefault("Returns", _SECTIONS[mark]["Returns"])
+    raised = {**_entries(_SECTIONS[mark].get("Raises", "")), **_entries(sections.get("Raises", ""))}
+    if raised:
+        sections["Raises"] = "\n".join(raised.values())
     titles = sorted(sections, key=_ORDER.index)
     return "\n\n".join([head.strip(), *(f"{title}\n{'-' * len(title)}\n{sections[title]}" for title in titles)])
 
 
-def _complete(named: _Named, is_call: bool) -> _Named:
+def _complete(named: _Named, mark: str) -> _Named:
     given = inspect.signature(named.__init__ if isinstance(named, type) else named).parameters.values()  # type: ignore[misc, arg-type]
     stars: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     parameters = [(stars.get(one.kind, "") + one.name, None if one.default is one.empty else repr(one.default)) for one in given]
-    named.__doc__ = completed(named.__doc__ or "", parameters, is_call)
+    named.__doc__ = completed(named.__doc__ or "", parameters, mark)
     return named
 
 
 def documented(named: _Named) -> _Named:
     """Decorator: a function or a class whose docstring is completed."""
-    return _complete(named, False)
+    return _complete(named, "documented")
 
 
 def documented_call(named: _Named) -> _Named:
     """Decorator: likewise a call of the server."""
-    return _complete(named, True)
+    return _complete(named, "documented_call")
+
+
+def documented_part(named: _Named) -> _Named:
+    """Decorator: likewise a method that adds a part to a scene."""
+    return _complete(named, "documented_part")
 
 
 def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[_Parameter]:
@@ -216,26 +242,26 @@ def makers(sources: Iterable[str]) -> dict[str, list[_Parameter]]:
             if isinstance(member, ast.FunctionDef) and member.name == "__init__"}
 
 
-def _documented(tree: ast.AST, made: Mapping[str, list[_Parameter]]) -> Iterator[tuple[ast.Constant, list[_Parameter], bool]]:
-    """Docstrings under the decorators, with their parameters, and whether they are of calls."""
+def _documented(tree: ast.AST, made: Mapping[str, list[_Parameter]]) -> Iterator[tuple[ast.Constant, list[_Parameter], str]]:
+    """Docstrings under the decorators, with their parameters and marks."""
     for node in ast.walk(tree):
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             continue
-        marks = {one.id for one in node.decorator_list if isinstance(one, ast.Name)} & {"documented", "documented_call"}
+        marks = [one.id for one in node.decorator_list if isinstance(one, ast.Name) and one.id in _SECTIONS]
         first = node.body[0]
         if not marks or not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
             continue
         bases = [node.name, *(base.id for base in node.bases if isinstance(base, ast.Name))] if isinstance(node, ast.ClassDef) else []
         parameters = next((made[name] for name in bases if name in made), []) if isinstance(node, ast.ClassDef) else _arguments(node)
-        yield first.value, parameters, "documented_call" in marks
+        yield first.value, parameters, marks[0]
 
 
 def completed_source(source: str, made: Mapping[str, list[_Parameter]]) -> str:
     """A file of the package with whole docstrings; `made` is of `makers`."""
     lines = source.split("\n")
-    for doc, parameters, is_call in sorted(_documented(ast.parse(source), made), key=lambda found: -found[0].lineno):
+    for doc, parameters, mark in sorted(_documented(ast.parse(source), made), key=lambda found: -found[0].lineno):
         assert isinstance(doc.value, str) and doc.end_lineno is not None
-        text = completed(doc.value, parameters, is_call)
+        text = completed(doc.value, parameters, mark)
         whole = [f"{' ' * doc.col_offset}{line}".rstrip() for line in f'"""{text}\n"""'.split("\n")]
         lines[doc.lineno - 1:doc.end_lineno] = whole
     return "\n".join(lines)

@@ -134,6 +134,7 @@ class TaskVectorEnv(WorldsVectorEnv):
         return infos
 
 
+@documented
 class TaskEnv(AxionEnv):
     """A gymnasium.Env: one world of a server, which computes the task.
 

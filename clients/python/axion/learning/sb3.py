@@ -15,6 +15,7 @@ from axion.gym.sb3 import AxionVecEnv
 from axion.gym.task_env import TaskVectorEnv
 from axion.learning.policy import Network, Normaliser, Policy
 from axion.learning.ppo import Choices, Progress
+from axion.texts import documented
 
 import stable_baselines3  # type: ignore[import-not-found, import-untyped, unused-ignore]  # axion.gym.sb3 says what is missing
 from stable_baselines3.common.callbacks import BaseCallback  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -46,6 +47,7 @@ class _Tells(BaseCallback):  # type: ignore[misc, unused-ignore]
         self._episodes.clear()
 
 
+@documented
 class Sb3Learner:
     """Trains a policy with stable_baselines3.PPO, by the choices of ppo.Learner.
 
@@ -59,8 +61,6 @@ class Sb3Learner:
         Of the weights, the exploration and the worlds.
     choices : Choices, default Choices()
         Of the algorithm.
-    about : dict[str, Any], optional
-        Kept with the policy.
 
     Attributes
     ----------
@@ -85,6 +85,7 @@ class Sb3Learner:
     def __repr__(self) -> str:
         return f"<axion.learning.sb3.Sb3Learner of {self._about.get('task')}: {self.model.num_timesteps:,} environment steps>"
 
+    @documented
     def train(self, steps: int, report: Callable[[Progress], None]) -> None:
         """Steps the worlds and improves the policy.
 
@@ -92,8 +93,6 @@ class Sb3Learner:
         ----------
         steps : int
             Of all worlds together, at least.
-        report : Callable[[Progress], None]
-            Called after each rollout.
         """
         self.model.learn(steps, callback=_Tells(self, report))
 
