@@ -23,7 +23,7 @@ import grpc.aio
 from axion import client as blocking
 from axion.batch import Batch as BlockingBatch
 from axion.batch_requests import BatchRequests, IndexOfName, Kind, ModelWanted, index_in
-from axion.calls import nothing
+from axion.calls import Pages, nothing
 from axion.connection import Connection
 from axion.errors import AxionError, from_rpc_error
 from axion.retry import is_done_already, may_repeat
@@ -82,13 +82,10 @@ class Client(Connection):
             raise
 
     async def _ask_all(self, method: str, request: Any, read: Callable[[Any], Iterable[_Result]]) -> list[_Result]:
-        found: list[_Result] = []
-        while True:
-            page = await self.answer(method, request, None)
-            found += read(page)
-            if not page.next_page_token:
-                return found
-            request.page_token = page.next_page_token
+        pages = Pages(request, read)
+        while not pages.is_whole:
+            await self._ask(method, pages.request, pages.take)
+        return pages.items
 
     def _batch(self, proto: simulation_pb2.Batch) -> Batch:
         return Batch(self, proto)

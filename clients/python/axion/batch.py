@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
+@documented
 class Batch(BatchCalls):
     """Worlds of one model, resident on one device, stepped at one time step.
 
@@ -35,8 +36,6 @@ class Batch(BatchCalls):
 
     Parameters
     ----------
-    client : Client
-        The connection.
     proto : Batch
         What the server said of it.
 

@@ -13,7 +13,7 @@ arguments and results of answers, and reaches no server. Transports are beneath 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from axion.errors import AxionError
@@ -24,6 +24,17 @@ _Item = TypeVar("_Item")
 
 def nothing(_: Any) -> None:
     """Reads an answer that says only that it is done."""
+
+
+class Pages(Generic[_Item]):
+    """A list that the server gives page by page: the next request, and the items so far."""
+
+    def __init__(self, request: Any, read: Callable[[Any], Iterable[_Item]]) -> None:
+        self.request, self._read, self.items, self.is_whole = request, read, list[_Item](), False
+
+    def take(self, page: Any) -> None:
+        self.items += self._read(page)
+        self.request.page_token, self.is_whole = page.next_page_token, not page.next_page_token
 
 
 class Calls:

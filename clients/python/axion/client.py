@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import grpc
 
 from axion.batch import Batch
-from axion.calls import nothing
+from axion.calls import Pages, nothing
 from axion.channel import WithMetadata
 from axion.client_batches import ClientCalls
 from axion.connection import DEFAULT_MAX_MESSAGE_BYTES as DEFAULT_MAX_MESSAGE_BYTES, Connection
@@ -58,13 +58,10 @@ class Client(Connection, ClientCalls):
         return read(answer)
 
     def _ask_all(self, method: str, request: Any, read: Callable[[Any], Iterable[_Item]]) -> list[_Item]:
-        found: list[_Item] = []
-        while True:
-            page = self._ask(method, request, lambda answer: answer)
-            found += read(page)
-            if not page.next_page_token:
-                return found
-            request.page_token = page.next_page_token
+        pages = Pages(request, read)
+        while not pages.is_whole:
+            self._ask(method, pages.request, pages.take)
+        return pages.items
 
     def _batch(self, proto: simulation_pb2.Batch) -> Batch:
         return Batch(self, proto)

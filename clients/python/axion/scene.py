@@ -72,7 +72,7 @@ class Scene(SceneJoints, SceneTendons):
         scene.proto.CopyFrom(proto)
         return scene
 
-    @documented
+    @documented_part
     def body(self, name: str, *, mass: float, inertia: Sequence[float], position: Sequence[float] = (0, 0, 0),
              rotation: Sequence[float] = (1, 0, 0, 0), center_of_mass: Sequence[float] = (0, 0, 0)) -> int:
         """Adds a rigid body.
@@ -85,11 +85,6 @@ class Scene(SceneJoints, SceneTendons):
             About the centre of mass, body axes, kg m^2: [3] xx yy zz, or [6] xx yy zz xy xz yz.
         center_of_mass : sequence of float, default (0, 0, 0)
             In the frame of the body, m: [3].
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
 
         Raises
         ------
@@ -220,7 +215,7 @@ class Scene(SceneJoints, SceneTendons):
         """
         return scene_pb2.FrameSpec(body=WORLD if body is None else body, pose=pose(position, rotation))
 
-    @documented
+    @documented_part
     def sensor(self, kind: str, name: str, *, zone: str | None = None, zone_size: Sequence[float] = (0, 0, 0),
                **choices: Any) -> int:
         """Adds a sensor.
@@ -236,11 +231,6 @@ class Scene(SceneJoints, SceneTendons):
         **choices
             Further fields of the message: frame, reference (see frame()), joint, axis, actuator, contact (a
             ContactSensorSpec of sensor.proto), image (an ImageSpec of it), dimension, scale, cutoff, noise.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
 
         Raises
         ------

@@ -142,7 +142,7 @@ class SceneJoints:
             self.hinge_axis(f"{name}_RZ", normal, anchor, limits=limits[2], **choices)])
 
     @staticmethod
-    @documented
+    @documented_part
     def hinge_axis(name: str, axis: Sequence[float] = (0, 0, 1), anchor: Sequence[float] = (0, 0, 0), *,
                    limits: Sequence[float] | None = None, **choices: Any) -> scene_pb2.AxisSpec:
         """Makes an axis to turn about, for `axes`.
@@ -159,16 +159,11 @@ class SceneJoints:
         -------
         AxisSpec
             The axis.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return SceneJoints._axis(scene_pb2.AXIS_KIND_HINGE, name, axis, limits, anchor=vec3(anchor), **choices)
 
     @staticmethod
-    @documented
+    @documented_part
     def slide_axis(name: str, axis: Sequence[float] = (0, 0, 1), *, limits: Sequence[float] | None = None,
                    **choices: Any) -> scene_pb2.AxisSpec:
         """Makes a line to slide along, for `axes`.
@@ -178,18 +173,12 @@ class SceneJoints:
         limits : sequence of float, optional
             Lower and upper, m: [2]; None is none.
         **choices
-            Further fields of the message: reference, initial_position, armature, damping, stiffness,
-            spring_reference, friction_loss.
+            As of hinge_axis.
 
         Returns
         -------
         AxisSpec
             The axis.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return SceneJoints._axis(scene_pb2.AXIS_KIND_SLIDE, name, axis, limits, **choices)
 

@@ -24,19 +24,13 @@ if TYPE_CHECKING:
 _END = object()
 
 
+@documented
 class StepStream:
     """Steps over one connection, sent ahead of their answers; Batch.stream makes it.
 
     It is a context manager; send and receive from one thread. A request that the server refuses ends the stream: the
     answers before it arrive, then receive raises. What was not answered when the server went away is sent again when
     it is back.
-
-    Parameters
-    ----------
-    client : Client
-        The connection.
-    batch : Batch
-        The worlds.
 
     Examples
     --------

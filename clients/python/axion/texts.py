@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 _Named = TypeVar("_Named")
-_Parameter = tuple[str, "str | None"]  # name with its stars, and the text of its default
+_Parameter = tuple[str, "str | None", str]  # name with its stars, and the texts of its default and its annotation
 
 # Sections of what has such a mark.
 _SECTIONS: dict[str, dict[str, str]] = {
@@ -38,8 +38,14 @@ activation : array_like
     Activations of actuators, held within their ranges: [n, activations].
 anchor : sequence of float
     Where the joint holds, in the frame of the child, m: [3].
+autoreset_mode : AutoresetMode or str, default AutoresetMode.NEXT_STEP
+    NEXT_STEP, SAME_STEP or DISABLED, as gymnasium.vector.AutoresetMode says.
 axis : sequence of float
     Direction in the frame of the child, of any length above zero: [3].
+batch : Batch
+    The worlds.
+batch_choices : Mapping[str, Any]
+    Further arguments of Client.create_batch, for example precision or options.
 body_pose : array_like
     Poses of the bodies, x y z (m) and quaternion w x y z: [n, nb, 7]. Quaternions are normalised by the server.
 body_velocity : array_like
@@ -50,6 +56,8 @@ camera : Camera
     From where; None: moving with the robot where it is free to go, else from where all of it is seen.
 child : int
     Index of the body that hangs on it.
+client : Client
+    The connection.
 contacts : bool
     Whether frames have the contacts.
 control : array_like
@@ -74,6 +82,8 @@ lock_damping : float
     Their damper, N s/m and N m s/rad.
 lock_stiffness : float
     Spring of the locked directions, N/m and N m/rad; 0 is rigid.
+max_episode_steps : int
+    Actions after which an episode is truncated; None: the task's.
 max_message_bytes : int, default DEFAULT_MAX_MESSAGE_BYTES
     The greatest message taken or sent, bytes; the server has its own limit (server_info().limits).
 mocap_pose : array_like
@@ -98,6 +108,8 @@ patience : float
     Seconds for which a server may be UNAVAILABLE before it counts as lost.
 position : sequence of float
     x, y, z, m: [3].
+proto
+    The answer.
 rate : float
     Frames a second at most.
 record_every : int
@@ -175,11 +187,13 @@ def _entries(section: str) -> dict[str, str]:
 _SHARED = _entries(_PARAMETERS)
 
 
-def _shared(name: str, default: str | None) -> str | None:
-    """The entry of a parameter that has no words of its own, with its default."""
+def _shared(name: str, default: str | None, annotation: str) -> str | None:
+    """The entry of a parameter that has no words of its own, with its default, and with its annotation where types differ."""
     if name not in _SHARED:
         return None
     head, _, text = _SHARED[name].partition("\n")
+    if head == name and not name.startswith("*"):
+        head = f"{name} : {annotation}"
     if default is not None and " default " not in head:
         head += ", optional" if default in ("None", "()") else f", default {default}"
     return f"{head}\n{text}"
@@ -190,7 +204,7 @@ def completed(doc: str, parameters: Iterable[_Parameter], mark: str) -> str:
     head, *parts = re.split(r"^(\w+)\n-{3,}\n", inspect.cleandoc(doc), flags=re.MULTILINE)
     sections = dict(zip(parts[::2], (part.strip("\n") for part in parts[1::2])))
     own = _entries(sections.get("Parameters", ""))
-    listed = [own.get(name) or _shared(name, default) for name, default in parameters]
+    listed = [own.get(one[0]) or _shared(*one) for one in parameters]
     if any(listed):
         sections["Parameters"] = "\n".join(dict.fromkeys(entry for entry in listed if entry))
     if "Returns" in _SECTIONS[mark]:
@@ -205,7 +219,8 @@ def completed(doc: str, parameters: Iterable[_Parameter], mark: str) -> str:
 def _complete(named: _Named, mark: str) -> _Named:
     given = inspect.signature(named.__init__ if isinstance(named, type) else named).parameters.values()  # type: ignore[misc, arg-type]
     stars: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
-    parameters = [(stars.get(one.kind, "") + one.name, None if one.default is one.empty else repr(one.default)) for one in given]
+    parameters = [(stars.get(one.kind, "") + one.name, None if one.default is one.empty else repr(one.default), str(one.annotation))
+                  for one in given]
     named.__doc__ = completed(named.__doc__ or "", parameters, mark)
     return named
 
@@ -228,11 +243,13 @@ def documented_part(named: _Named) -> _Named:
 def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[_Parameter]:
     """As inspect.signature has them."""
     given = function.args
-    positional, missing = given.posonlyargs + given.args, len(given.posonlyargs + given.args) - len(given.defaults)
-    found = [(one.arg, None if i < missing else ast.unparse(given.defaults[i - missing])) for i, one in enumerate(positional)]
-    found += [(f"*{given.vararg.arg}", None)] if given.vararg else []
-    found += [(one.arg, None if default is None else ast.unparse(default)) for one, default in zip(given.kwonlyargs, given.kw_defaults)]
-    return found + ([(f"**{given.kwarg.arg}", None)] if given.kwarg else [])
+    positional = given.posonlyargs + given.args
+    missing = len(positional) - len(given.defaults)
+    found = [(one, None if i < missing else ast.unparse(given.defaults[i - missing]), "") for i, one in enumerate(positional)]
+    found += [(given.vararg, None, "*")] if given.vararg else []
+    found += [(one, None if default is None else ast.unparse(default), "") for one, default in zip(given.kwonlyargs, given.kw_defaults)]
+    found += [(given.kwarg, None, "**")] if given.kwarg else []
+    return [(stars + one.arg, default, "" if one.annotation is None else ast.unparse(one.annotation)) for one, default, stars in found]
 
 
 def makers(sources: Iterable[str]) -> dict[str, list[_Parameter]]:

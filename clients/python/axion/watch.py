@@ -66,10 +66,6 @@ class Watch(Iterator[Frame]):
 
     Parameters
     ----------
-    client : Client
-        The connection.
-    batch : Batch
-        The worlds.
     fields : str or Iterable[str]
         Names of fields.
 

@@ -18,7 +18,7 @@ from axion.gym.vector_env import AxionEnv
 from axion.gym.worlds_env import WorldsVectorEnv
 from axion.model import Model
 from axion.task import TaskResult, task_spec
-from axion.texts import documented
+from axion.texts import documented, documented_call
 from axion.v1 import task_pb2
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _aligned(values: _Array) -> _Array:
     return copy
 
 
-@documented
+@documented_call
 class TaskVectorEnv(WorldsVectorEnv):
     """A gymnasium.vector.VectorEnv whose task the server computes: a step is one call.
 
@@ -57,19 +57,11 @@ class TaskVectorEnv(WorldsVectorEnv):
         Of the server, or a Fleet of servers; without it the environment connects and closes itself.
     target : str, optional
         "host:port" of the server, without client.
-    autoreset_mode : AutoresetMode or str, default AutoresetMode.NEXT_STEP
-        NEXT_STEP, SAME_STEP or DISABLED.
-    max_episode_steps : int, optional
-        Actions after which an episode is truncated; None: the task's.
     seed : int, default 0
         Of the batch, whose worlds' seeds follow from it until `reset` gives others.
-    batch_choices : Mapping[str, Any], optional
-        Further arguments of Client.create_batch, for example precision.
 
     Raises
     ------
-    AxionError
-        The server refuses something, or cannot be reached.
     ValueError
         An argument makes no sense.
     TypeError

@@ -19,7 +19,7 @@ from axion.gym.pictures import RENDER_MODES
 from axion.gym.tasks import GYMNASIUM_TASKS, Task
 from axion.gym.worlds_env import WorldsVectorEnv
 from axion.model import Model
-from axion.texts import documented
+from axion.texts import documented_call
 
 if TYPE_CHECKING:
     from axion.viewing.raycast import Camera
@@ -37,7 +37,7 @@ def _task_of(task: Task | str, choices: Mapping[str, Any]) -> Task:
     return GYMNASIUM_TASKS[task](**choices)
 
 
-@documented
+@documented_call
 class AxionVectorEnv(WorldsVectorEnv):
     """A gymnasium.vector.VectorEnv whose environments are the worlds of one batch.
 
@@ -56,19 +56,11 @@ class AxionVectorEnv(WorldsVectorEnv):
         Of the server, or a Fleet of servers; without it the environment connects and closes itself.
     target : str, optional
         "host:port" of the server, without client.
-    autoreset_mode : AutoresetMode or str, default AutoresetMode.NEXT_STEP
-        NEXT_STEP, SAME_STEP or DISABLED, as gymnasium.vector.AutoresetMode says.
-    max_episode_steps : int, optional
-        Actions after which an episode is truncated; None: the task's.
     dt : float, optional
         s, of a step; None: the model's.
-    batch_choices : Mapping[str, Any], optional
-        Further arguments of Client.create_batch, for example precision or options.
 
     Raises
     ------
-    AxionError
-        The server refuses something, or cannot be reached.
     ValueError
         An argument makes no sense.
     TypeError

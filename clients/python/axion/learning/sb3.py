@@ -85,15 +85,8 @@ class Sb3Learner:
     def __repr__(self) -> str:
         return f"<axion.learning.sb3.Sb3Learner of {self._about.get('task')}: {self.model.num_timesteps:,} environment steps>"
 
-    @documented
     def train(self, steps: int, report: Callable[[Progress], None]) -> None:
-        """Steps the worlds and improves the policy.
-
-        Parameters
-        ----------
-        steps : int
-            Of all worlds together, at least.
-        """
+        """As Learner.train; progress is told after each rollout."""
         self.model.learn(steps, callback=_Tells(self, report))
 
     @property
