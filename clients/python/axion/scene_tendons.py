@@ -66,8 +66,6 @@ class SceneTendons:
         ----------
         frame : FrameSpec
             A frame(), whose origin is the centre.
-        radius : float
-            m.
 
         Returns
         -------
@@ -86,8 +84,6 @@ class SceneTendons:
         ----------
         frame : FrameSpec
             A frame(), whose z axis is the axis.
-        radius : float
-            m.
 
         Returns
         -------

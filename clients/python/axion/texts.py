@@ -110,6 +110,12 @@ position : sequence of float
     x, y, z, m: [3].
 proto
     The answer.
+qpos : numpy.ndarray
+    rad, m: [n, nq].
+qvel : numpy.ndarray
+    rad/s, m/s: [n, nv].
+radius : float
+    m.
 rate : float
     Frames a second at most.
 record_every : int

@@ -155,15 +155,9 @@ class Mechanics:
             raise KeyError(f"{name!r} is none of the bodies {', '.join(self.body_names)}")
         return self.body_names.index(name)
 
+    @documented
     def joint_velocity(self, qpos: Floats, qvel: Floats) -> Floats:
         """Computes the server's joint_velocity of MuJoCo's coordinates.
-
-        Parameters
-        ----------
-        qpos : numpy.ndarray
-            rad, m: [n, nq].
-        qvel : numpy.ndarray
-            rad/s, m/s: [n, nv].
 
         Returns
         -------
@@ -179,13 +173,12 @@ class Mechanics:
             result[:, v + 3:v + 6] = omega
         return result
 
+    @documented
     def qvel(self, qpos: Floats, joint_velocity: Floats) -> Floats:
         """Computes MuJoCo's velocities of the server's.
 
         Parameters
         ----------
-        qpos : numpy.ndarray
-            rad, m: [n, nq].
         joint_velocity : numpy.ndarray
             rad/s, m/s: [n, nv].
 

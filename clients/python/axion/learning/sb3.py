@@ -15,7 +15,6 @@ from axion.gym.sb3 import AxionVecEnv
 from axion.gym.task_env import TaskVectorEnv
 from axion.learning.policy import Network, Normaliser, Policy
 from axion.learning.ppo import Choices, Progress
-from axion.texts import documented
 
 import stable_baselines3  # type: ignore[import-not-found, import-untyped, unused-ignore]  # axion.gym.sb3 says what is missing
 from stable_baselines3.common.callbacks import BaseCallback  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -47,20 +46,10 @@ class _Tells(BaseCallback):  # type: ignore[misc, unused-ignore]
         self._episodes.clear()
 
 
-@documented
 class Sb3Learner:
-    """Trains a policy with stable_baselines3.PPO, by the choices of ppo.Learner.
+    """Trains a policy with stable_baselines3.PPO, by the choices of ppo.Learner, whose arguments it takes.
 
     The learning rate stays what it was at first; the epochs of an update end early instead once the policy has moved by `move`.
-
-    Parameters
-    ----------
-    envs : axion.gym.TaskVectorEnv
-        Its autoreset_mode is SAME_STEP.
-    seed : int
-        Of the weights, the exploration and the worlds.
-    choices : Choices, default Choices()
-        Of the algorithm.
 
     Attributes
     ----------
