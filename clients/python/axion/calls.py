@@ -50,5 +50,5 @@ class ListCalls(Calls):
     """A transport that lists, too."""
 
     def _ask_all(self, method: str, request: Any, read: Callable[[Any], Iterable[_Item]]) -> list[_Item]:
-        """All items of a list that the server gives page by page; `read` takes those of a page."""
+        """All items of a list that the server gives page by page; `read` takes what is on a page."""
         raise NotImplementedError

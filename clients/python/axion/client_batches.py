@@ -91,9 +91,9 @@ class ClientCalls(ClientModels):
             What the server is to observe, reward and end, for step_task and begin_episodes; task_spec says in which
             forms.
         idle_ttl : float or datetime.timedelta, optional
-            Seconds, or a timedelta, after which a batch that nobody names is deleted; None is one hour.
+            Seconds, or a timedelta, after which a batch that no call names is deleted; None is one hour.
         stream_ttl : float or datetime.timedelta, optional
-            Likewise, when its last stream has ended and nobody names it; 0 is at once. None: streams change nothing.
+            Likewise, when its last stream has ended and no call names it; 0 is at once. None: streams change nothing.
 
         Returns
         -------

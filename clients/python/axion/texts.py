@@ -142,7 +142,7 @@ side : FrameSpec
     A frame() on whose side the tendon passes, or through the body where that is within it; None is either.
 snapshot : bytes or sequence of bytes
     get_state("snapshot")["snapshot"] of any worlds of the same model, precision, dt and options, [n] or one for all;
-    nothing else may be given with it. The worlds go on with the bits of those that it was taken of.
+    nothing else may be given with it. The worlds go on with the bits of the worlds that it was taken of.
 solver_stats : bool
     Whether frames have what the solver did.
 state : WorldState
