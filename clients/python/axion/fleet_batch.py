@@ -102,8 +102,9 @@ class FleetBatch(BatchCalls):
     """Worlds over the servers of a Fleet; Fleet.create_batch makes it.
 
     Its calls are those of Batch, and every one raises UnavailableError when no server is left. Each server takes its worlds' part of a
-    request, all at once, and the answer has the worlds in the order that they were asked for. There is no request_id: where a server is
-    lost, its worlds are where the last answer left them.
+    request, all at once, and the answer has the worlds in the order that they were asked for. Where a server is lost, its worlds are
+    where the last answer left them. What changes worlds takes no request_id, expected_step or timeout, which one server may refuse or
+    miss while others have stepped: ValueError.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ class FleetBatch(BatchCalls):
     def _ask(self, method: str, request: Any, read: Callable[[Any], _Answer], timeout: float | None = None, *,
              refused: Callable[[AxionError], None] = nothing) -> _Answer:
         asked = np.array(list(request.world_indices) or range(self.world_count), dtype=np.int64)
-        self._check(method, request, asked)
+        self._check(method, request, asked, timeout)
 
         def ask(part: Part, own: _Indices, row: _Indices) -> Any:
             mine = cut(request, row, len(asked))
@@ -178,12 +179,15 @@ class FleetBatch(BatchCalls):
                       timeout: float | None) -> _Answer:
         return self._ask(method, self._parts[0].read(lambda batch: build(batch._index)), read, timeout)
 
-    def _check(self, method: str, request: Any, asked: _Indices) -> None:
+    def _check(self, method: str, request: Any, asked: _Indices, timeout: float | None) -> None:
         """What a server could not say of its own part."""
         if asked.min() < 0 or asked.max() >= self.world_count:
             raise ValueError(f"worlds: must be from 0 to {self.world_count - 1}")
-        if method in _CHANGES and request.request_id:
-            raise ValueError("request_id: each server of a fleet has one of its own")
+        for name, is_given in (("request_id", method in _CHANGES and request.request_id != ""),
+                               ("timeout", method in _CHANGES and timeout is not None),
+                               ("expected_step", method == "Step" and request.HasField("expected_step"))):
+            if is_given:
+                raise ValueError(f"{name}: what changes the worlds of a fleet takes none, as servers may differ over it")
         if method == "Step" and request.HasField("action") and list(request.action.shape) != [len(asked), self.task.action_size]:
             raise ValueError(f"action: has shape {list(request.action.shape)}; it must be [{len(asked)}, {self.task.action_size}]")
 

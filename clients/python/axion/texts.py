@@ -2,8 +2,8 @@
 
 A docstring under `documented` names of its parameters those alone that have words of their own; the others' are here. One under
 `documented_call`, a call of the server, has besides what every such call raises; one under `documented_part`, which adds a part to a
-scene, what it returns and raises. What is installed is completed while it is built
-(setup.py), so that editors and pages of reference, which read files, find whole docstrings; a checkout is completed as it is imported.
+scene, what it returns and raises. What is installed is completed while it is built (setup.py), so that editors and pages of reference,
+which read files, find whole docstrings; a checkout is completed as it is imported.
 """
 
 from __future__ import annotations
@@ -285,6 +285,7 @@ def completed_source(source: str, made: Mapping[str, list[_Parameter]]) -> str:
     for doc, parameters, mark in sorted(_documented(ast.parse(source), made), key=lambda found: -found[0].lineno):
         assert isinstance(doc.value, str) and doc.end_lineno is not None
         text = completed(doc.value, parameters, mark)
+        assert "\\" not in text, f"docstring with a backslash: {text}"  # as it would have to be written otherwise
         whole = [f"{' ' * doc.col_offset}{line}".rstrip() for line in f'"""{text}\n"""'.split("\n")]
         lines[doc.lineno - 1:doc.end_lineno] = whole
     return "\n".join(lines)

@@ -129,8 +129,10 @@ class FleetOfThree(unittest.TestCase):
                 batch.step(np.zeros((3, 12)))
             with self.assertRaisesRegex(ValueError, "snapshot: has 2 values for 4 worlds"):
                 batch.set_state(snapshot=list(batch.get_state("snapshot", [0, 1])["snapshot"]))
-            with self.assertRaisesRegex(ValueError, "request_id"):
-                batch.step(request_id="mine")
+            for choices in ({"request_id": "mine"}, {"expected_step": 0}, {"timeout": 9.0}):
+                with self.assertRaisesRegex(ValueError, f"{next(iter(choices))}: what changes the worlds of a fleet takes none"):
+                    batch.step(**choices)
+            np.testing.assert_array_equal(batch.get_state("time", timeout=60).step_index, 0)
 
     def test_episodes_go_on_when_a_server_is_lost(self):
         try:
