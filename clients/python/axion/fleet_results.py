@@ -56,19 +56,21 @@ def _rows_of(tensor: tensor_pb2.Tensor, rows: _Indices, count: int, name: str) -
 
 def joined(answers: Sequence[Any], rows: Sequence[_Indices], firsts: Sequence[int]) -> Any:
     """Answers as one, whose row rows[p][i] is row i of answer p, whose worlds are counted from firsts[p] on."""
-    order = np.argsort(np.concatenate(rows))
+    asked = np.concatenate(rows)
+    order = None if (asked[1:] > asked[:-1]).all() else np.argsort(asked)  # None: they follow each other as they are
     if not isinstance(answers[0], state_pb2.GetContactsResponse):
         return _joined(answers, rows, firsts, order)
     whole = _joined(answers, rows, firsts, order, ("world_indices", "contact_count"))
     counts = np.concatenate([np.array(answer.contact_count, dtype=np.int64) for answer in answers])
     starts = np.cumsum(counts) - counts
-    contacts = np.concatenate([np.arange(starts[row], starts[row] + counts[row]) for row in order])
+    contacts = None if order is None else np.concatenate([np.arange(starts[row], starts[row] + counts[row]) for row in order])
     columns = [name for name in whole.DESCRIPTOR.fields_by_name if name not in ("world_indices", "contact_count")]
     whole.MergeFrom(_joined(answers, rows, firsts, contacts, columns))
     return whole
 
 
-def _joined(answers: Sequence[Any], rows: Sequence[_Indices], firsts: Sequence[int], order: _Indices, names: Sequence[str] = ()) -> Any:
+def _joined(answers: Sequence[Any], rows: Sequence[_Indices], firsts: Sequence[int], order: _Indices | None,
+            names: Sequence[str] = ()) -> Any:
     """Likewise, of the fields of these names, or of all; row i is row order[i] of the answers one after the other."""
     whole = type(answers[0])()
     for field in whole.DESCRIPTOR.fields:
@@ -82,14 +84,12 @@ def _joined(answers: Sequence[Any], rows: Sequence[_Indices], firsts: Sequence[i
                 last = [answer.final_observation for answer in answers if answer.final_rows]
                 whole.final_observation.CopyFrom(_stacked(last, np.argsort(ended)))
         elif name == "world_indices":
-            worlds = [first + world for first, value in zip(firsts, values) for world in value]
-            whole.world_indices.extend([worlds[row] for row in order])
+            whole.world_indices.extend(_ordered([first + world for first, value in zip(firsts, values) for world in value], order))
         elif hasattr(values[0], "items"):
             for key in values[0]:
                 getattr(whole, name)[key].CopyFrom(_stacked([value[key] for value in values], order))
         elif hasattr(values[0], "extend"):
-            listed = values[0] if name in _WITHOUT_ROWS else list(itertools.chain(*values))
-            getattr(whole, name).extend([listed[row] for row in order] if listed and name not in _WITHOUT_ROWS else listed)
+            getattr(whole, name).extend(values[0] if name in _WITHOUT_ROWS else _ordered(list(itertools.chain(*values)), order))
         elif field.message_type is None:
             setattr(whole, name, values[0])
         elif answers[0].HasField(name):
@@ -98,7 +98,14 @@ def _joined(answers: Sequence[Any], rows: Sequence[_Indices], firsts: Sequence[i
     return whole
 
 
-def _stacked(parts: Sequence[tensor_pb2.Tensor], order: _Indices) -> tensor_pb2.Tensor:
+def _ordered(values: list[Any], order: _Indices | None) -> list[Any]:
+    return values if order is None or not values else [values[row] for row in order]
+
+
+def _stacked(parts: Sequence[tensor_pb2.Tensor], order: _Indices | None) -> tensor_pb2.Tensor:
+    if order is None:
+        return tensor_pb2.Tensor(dtype=parts[0].dtype, shape=[sum(part.shape[0] for part in parts), *parts[0].shape[1:]],
+                                 data=b"".join(part.data for part in parts))
     return tensors.with_data(parts[0], np.concatenate([tensors.to_array(part) for part in parts])[order])
 
 
