@@ -1,6 +1,7 @@
 """Builds the package: the messages, the service and their types are generated from proto/axion/v1, never kept;
-the robot that learns to walk is the examples'."""
+the robot that learns to walk is the examples'; docstrings are completed with the texts that stand once (axion/texts.py)."""
 
+import importlib.util
 import pathlib
 import re
 import shutil
@@ -28,12 +29,26 @@ def message_files():
     return files
 
 
+def complete_docstrings(package):
+    """Writes whole docstrings into the files of a built package, which editors read."""
+    spec = importlib.util.spec_from_file_location("axion_texts", HERE / "axion" / "texts.py")
+    texts = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(texts)
+    sources = {path: path.read_text() for path in package.rglob("*.py") if "v1" not in path.parts}
+    made = texts.makers(sources.values())
+    for path, source in sources.items():
+        path.write_text(texts.completed_source(source, made))
+
+
 class BuildWithMessages(build_py):
     """build_py that also writes axion/v1 and the robot into the build (into the sources for an editable install)."""
 
     def run(self):
+        self.force = True  # files of an earlier build have its texts
         super().run()
         output = HERE if self.editable_mode else pathlib.Path(self.build_lib)
+        if not self.editable_mode:
+            complete_docstrings(output / "axion")
         self.generate(output)
         shutil.copyfile(ROBOT, output / "axion" / "learning" / "quadruped.xml")
 

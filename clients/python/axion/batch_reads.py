@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal, cast
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from axion import results, tensors
-from axion.errors import raises_axion_error
+from axion.batch_requests import BatchRequests, IndexOfName
+from axion.calls import Calls
 from axion.names import Choices
 from axion.tensors import Worlds
+from axion.texts import documented_call
 from axion.v1 import query_pb2, scene_pb2, simulation_pb2, state_pb2
-from axion.watch import Watch
 
-if TYPE_CHECKING:
-    from axion.batch import Batch
-    from axion.client import Client
-    from axion.model import Model
+_Result = TypeVar("_Result")
 
 
-class BatchReads:
+def _frame(index: IndexOfName, body: int | str, pose: npt.ArrayLike) -> scene_pb2.FrameSpec:
+    """A point or a pose of a body."""
+    numbers = [float(number) for number in np.asarray(pose, dtype=np.float64).reshape(-1)]
+    if len(numbers) not in (3, 7):
+        raise TypeError(f"frames: wants 3 or 7 numbers for a frame, not {len(numbers)}")
+    position = scene_pb2.Vec3(x=numbers[0], y=numbers[1], z=numbers[2])
+    w, x, y, z = numbers[3:] if len(numbers) == 7 else (1.0, 0.0, 0.0, 0.0)
+    return scene_pb2.FrameSpec(body=index("frames", body, "body"), pose=scene_pb2.Pose(
+        position=position, rotation=scene_pb2.Quaternion(w=w, x=x, y=y, z=z)))
+
+
+class BatchReads(BatchRequests, Calls):
     """The part of Batch that reads; n, nb, nq, nv and nu are as there."""
 
-    _client: Client
-    proto: simulation_pb2.Batch
-    name: str
-    world_count: int
-    _model: Model | None = None  # once a name was asked for
+    def _ask_of_names(self, method: str, build: Callable[[IndexOfName], Any], read: Callable[[Any], _Result],
+                      timeout: float | None) -> _Result:
+        """`_ask` of a request with names of the model, whose indices `build` takes from what it is given."""
+        raise NotImplementedError
 
-    def _indices(self, worlds: Worlds) -> list[int]:
-        return tensors.world_indices(worlds, self.world_count)
-
-    def _index(self, field: str, given: int | str, kind: Literal["body", "shape"]) -> int:
-        """The index of a body or shape of the model that is given by its name; a body may be the "world"."""
-        if not isinstance(given, str):
-            return int(given)
-        if self._model is None:
-            self._model = self._client.get_model(self.proto.model)
-        names = self._model.body_names if kind == "body" else self._model.shape_names
-        if given in names:
-            return names.index(given)
-        if kind == "body" and given == "world":
-            return -1
-        raise KeyError(f"{field}: {given!r} is none of the names {', '.join(name for name in names if name)}")
-
-    @raises_axion_error
+    @documented_call
     def get_state(self, fields: str | Iterable[str] = (), worlds: Worlds = None,
                   timeout: float | None = None) -> results.State:
         """Reads the state of worlds.
@@ -56,38 +48,17 @@ class BatchReads:
         fields : str or Iterable[str], optional
             Names of fields; none are all of them. "snapshot", which has to be asked for by name, is all that a world
             carries, as bytes for set_state and reset.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         State
             The fields, [n, ...] each.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
-        return results.State(self._client.stub.GetState(state_pb2.GetStateRequest(
+        return self._ask("GetState", state_pb2.GetStateRequest(
             batch=self.name, world_indices=self._indices(worlds),
-            fields=[fields] if isinstance(fields, str) else fields), timeout=timeout))
+            fields=[fields] if isinstance(fields, str) else fields), results.State, timeout)
 
-    @property
-    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """dict of str to tuple of int : Shape, for one world, of each number that a world may have of its own.
-
-        gravity [3]; body_mass [nb], body_center_of_mass [nb, 3], body_inertia [nb, 6] (xx yy zz xy xz yz);
-        axis_damping, axis_armature, axis_stiffness, axis_spring_reference, axis_friction_loss, axis_lower, axis_upper
-        [axes], axis_anchor [axes, 3], of hinges and slides joint by joint; shape_friction, shape_restitution
-        [shapes], shape_size, shape_position [shapes, 3]; actuator_gear, actuator_kp, actuator_kd [nu]. Units as in
-        SceneSpec.
-        """
-        return Choices("parameter", {info.name: tuple(info.shape) for info in self.proto.parameters})
-
-    @raises_axion_error
+    @documented_call
     def get_parameters(self, names: str | Iterable[str] = (), worlds: Worlds = None,
                        timeout: float | None = None) -> dict[str, npt.NDArray[np.float64]]:
         """Reads numbers that worlds have, the model's or their own.
@@ -96,20 +67,11 @@ class BatchReads:
         ----------
         names : str or Iterable[str], optional
             Which, of parameter_shapes; none are all of them.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         dict of str to numpy.ndarray
             Float64 [n, ...] of each name; they may be changed and given to set_state, reset or create_batch.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
 
         Examples
         --------
@@ -117,36 +79,24 @@ class BatchReads:
         >>> batch.set_state(parameters={"body_mass": mass * rng.uniform(0.8, 1.2, mass.shape)})
         """
         wanted = [names] if isinstance(names, str) else list(names)
-        answer = self._client.stub.GetState(state_pb2.GetStateRequest(
-            batch=self.name, world_indices=self._indices(worlds), fields=["time"],
-            parameters=wanted or list(self.parameter_shapes)), timeout=timeout)
-        return Choices("parameter", {name: tensors.to_array(tensor).copy() for name, tensor in answer.parameters.items()})
+        request = state_pb2.GetStateRequest(batch=self.name, world_indices=self._indices(worlds), fields=["time"],
+                                            parameters=wanted or list(self.parameter_shapes))
+        return self._ask("GetState", request, lambda answer: Choices("parameter", {
+            name: tensors.to_array(tensor).copy() for name, tensor in answer.parameters.items()}), timeout)
 
-    @raises_axion_error
+    @documented_call
     def contacts(self, worlds: Worlds = None, timeout: float | None = None) -> results.Contacts:
         """Reads the contacts of the last step.
-
-        Parameters
-        ----------
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         Contacts
             The contacts of all these worlds, by columns.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
-        return results.Contacts(self._client.stub.GetContacts(state_pb2.GetContactsRequest(
-            batch=self.name, world_indices=self._indices(worlds)), timeout=timeout))
+        return self._ask("GetContacts", state_pb2.GetContactsRequest(batch=self.name, world_indices=self._indices(worlds)),
+                         results.Contacts, timeout)
 
-    @raises_axion_error
+    @documented_call
     def cast_rays(self, origin: npt.ArrayLike, direction: npt.ArrayLike, worlds: Worlds = None, *, body: int | str | None = None,
                   heading_only: bool = False, max_distance: float | None = None, ignored_bodies: Iterable[int | str] = (),
                   timeout: float | None = None) -> results.RayHits:
@@ -158,8 +108,6 @@ class BatchReads:
             Where rays begin, m: [n, rays, 3], or [rays, 3] for all worlds alike.
         direction : array_like
             Where they go, of any length above zero: [n, rays, 3] or [rays, 3].
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
         body : int or str, optional
             Index or name of the model's body in whose frame both are; None is the world.
         heading_only : bool, default False
@@ -168,8 +116,6 @@ class BatchReads:
             How far is looked, m; None is the server's default.
         ignored_bodies : Iterable[int or str], optional
             Bodies whose shapes rays go through, by index or name; -1 and "world" are the world.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
@@ -178,8 +124,6 @@ class BatchReads:
 
         Raises
         ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         KeyError
             The model has nothing of such a name.
 
@@ -189,13 +133,14 @@ class BatchReads:
         >>> hits = batch.cast_rays(grid, np.tile([0, 0, -1.0], (121, 1)), body="trunk", heading_only=True, ignored_bodies=["trunk"])
         >>> height_below_the_body = 5 - hits.distance
         """
-        return results.RayHits(self._client.stub.CastRays(query_pb2.CastRaysRequest(
+        ignored = list(ignored_bodies)
+        return self._ask_of_names("CastRays", lambda index: query_pb2.CastRaysRequest(
             batch=self.name, world_indices=self._indices(worlds), origin=tensors.to_tensor(origin, "origin"),
             direction=tensors.to_tensor(direction, "direction"), heading_only=heading_only, max_distance=max_distance,
-            body=None if body is None else self._index("body", body, "body"),
-            ignored_bodies=[self._index("ignored_bodies", one, "body") for one in ignored_bodies]), timeout=timeout))
+            body=None if body is None else index("body", body, "body"),
+            ignored_bodies=[index("ignored_bodies", one, "body") for one in ignored]), results.RayHits, timeout)
 
-    @raises_axion_error
+    @documented_call
     def distances(self, pairs: Iterable[tuple[int | str, int | str]], worlds: Worlds = None, max_distance: float | None = None,
                   timeout: float | None = None) -> results.Distances:
         """Measures the nearest distances of pairs of shapes, whether they may touch or not.
@@ -204,12 +149,8 @@ class BatchReads:
         ----------
         pairs : Iterable[tuple[int or str, int or str]]
             Pairs of the model's shapes, by index or name.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
         max_distance : float, optional
             What is further apart is not looked at, m; None is 10.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
@@ -218,19 +159,16 @@ class BatchReads:
 
         Raises
         ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         KeyError
             The model has nothing of such a name.
         """
-        return results.Distances(self._client.stub.GetDistances(query_pb2.GetDistancesRequest(
-            batch=self.name, world_indices=self._indices(worlds),
-            max_distance=max_distance,
-            pairs=[query_pb2.ShapePair(shape_a=self._index("pairs", a, "shape"), shape_b=self._index("pairs", b, "shape"))
-                   for a, b in pairs]),
-            timeout=timeout))
+        wanted = list(pairs)
+        return self._ask_of_names("GetDistances", lambda index: query_pb2.GetDistancesRequest(
+            batch=self.name, world_indices=self._indices(worlds), max_distance=max_distance,
+            pairs=[query_pb2.ShapePair(shape_a=index("pairs", a, "shape"), shape_b=index("pairs", b, "shape")) for a, b in wanted]),
+            results.Distances, timeout)
 
-    @raises_axion_error
+    @documented_call
     def dynamics(self, frames: Iterable[tuple[int | str, npt.ArrayLike]] = (), worlds: Worlds = None, *,
                  mass_matrix: bool = True, bias_force: bool = True, timeout: float | None = None) -> results.Dynamics:
         """Computes Jacobians, mass matrix and bias force in the nv coordinates of joint_velocity.
@@ -240,14 +178,10 @@ class BatchReads:
         frames : Iterable[tuple[int or str, array_like]], optional
             Pairs of a body (index or name of the model's, -1 and "world" are the world) and a point [3] in its frame (m), or a
             pose [7]: x y z, quaternion w x y z.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
         mass_matrix : bool, default True
             Whether it is wanted.
         bias_force : bool, default True
             Whether it is wanted.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
@@ -256,95 +190,24 @@ class BatchReads:
 
         Raises
         ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         KeyError
             The model has nothing of such a name.
         TypeError
             A frame has neither 3 nor 7 numbers.
         """
-        def spec(body: int | str, pose: npt.ArrayLike) -> scene_pb2.FrameSpec:
-            numbers = [float(number) for number in np.asarray(pose, dtype=np.float64).reshape(-1)]
-            if len(numbers) not in (3, 7):
-                raise TypeError(f"frames: wants 3 or 7 numbers for a frame, not {len(numbers)}")
-            position = scene_pb2.Vec3(x=numbers[0], y=numbers[1], z=numbers[2])
-            w, x, y, z = numbers[3:] if len(numbers) == 7 else (1.0, 0.0, 0.0, 0.0)
-            return scene_pb2.FrameSpec(body=self._index("frames", body, "body"), pose=scene_pb2.Pose(
-                position=position, rotation=scene_pb2.Quaternion(w=w, x=x, y=y, z=z)))
+        wanted = list(frames)
+        return self._ask_of_names("GetDynamics", lambda index: query_pb2.GetDynamicsRequest(
+            batch=self.name, world_indices=self._indices(worlds), frames=[_frame(index, body, pose) for body, pose in wanted],
+            mass_matrix=mass_matrix, bias_force=bias_force), results.Dynamics, timeout)
 
-        return results.Dynamics(self._client.stub.GetDynamics(query_pb2.GetDynamicsRequest(
-            batch=self.name, world_indices=self._indices(worlds), frames=[spec(body, pose) for body, pose in frames],
-            mass_matrix=mass_matrix, bias_force=bias_force), timeout=timeout))
-
-    def watch(self, fields: str | Iterable[str] = ("body_pose",), worlds: Worlds = None, rate: float = 30.0,
-              contacts: bool = False, solver_stats: bool = False) -> Watch:
-        """Looks on while somebody else steps the worlds.
-
-        It renews no lease, waits for no step and slows none by more than a fiftieth; a frame that the client has no
-        time for is not made.
-
-        Parameters
-        ----------
-        fields : str or Iterable[str], default ('body_pose',)
-            Names of fields, as of get_state.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        rate : float, default 30.0
-            Frames a second at most.
-        contacts : bool, default False
-            Whether frames have the contacts.
-        solver_stats : bool, default False
-            Whether frames have what the solver did.
-
-        Returns
-        -------
-        Watch
-            An iterator over frames, and a context manager.
-        """
-        return Watch(self._client, cast("Batch", self), fields, worlds, rate, contacts, solver_stats)
-
-    @raises_axion_error
-    def solver_stats(self, timeout: float | None = None) -> results.BatchStats:
-        """Reads what the solver did over all world-steps of this batch.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
-
-        Returns
-        -------
-        BatchStats
-            Sums and histograms.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
-        """
-        return results.BatchStats(self._client.stub.GetSolverStats(simulation_pb2.GetSolverStatsRequest(
-            batch=self.name, batch_only=True), timeout=timeout).batch)
-
-    @raises_axion_error
+    @documented_call
     def world_stats(self, worlds: Worlds = None, timeout: float | None = None) -> results.WorldStats:
         """Reads what the solver did in the last step of each world.
-
-        Parameters
-        ----------
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         WorldStats
             Columns [n].
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
-        return results.WorldStats(self._client.stub.GetSolverStats(simulation_pb2.GetSolverStatsRequest(
-            batch=self.name, world_indices=self._indices(worlds)), timeout=timeout).worlds)
+        return self._ask("GetSolverStats", simulation_pb2.GetSolverStatsRequest(batch=self.name, world_indices=self._indices(worlds)),
+                         lambda answer: results.WorldStats(answer.worlds), timeout)

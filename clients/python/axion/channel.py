@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from axion import credentials as access
 
 DEFAULT_PORT = 8470
 DEFAULT_TARGET = f"127.0.0.1:{DEFAULT_PORT}"
-
-_Item = TypeVar("_Item")
 
 
 def with_port(target: str) -> str:
@@ -24,16 +21,6 @@ def with_port(target: str) -> str:
     if target.count(":") > 1 and all(c in "0123456789abcdefABCDEF:." for c in target):
         return f"[{target}]:{DEFAULT_PORT}"
     return target if ":" in target or not target else f"{target}:{DEFAULT_PORT}"
-
-
-def pages(call: Callable[[Any], Any], request: Any, items: Callable[[Any], Iterable[_Item]]) -> Iterator[_Item]:
-    """All items of a list that the server gives page by page."""
-    while True:
-        response = call(request)
-        yield from items(response)
-        if not response.next_page_token:
-            return
-        request.page_token = response.next_page_token
 
 
 def channel_arguments(found: access.Credentials, max_message_bytes: int) -> list[tuple[str, Any]]:

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import grpc
-
 from axion import options as choices
-from axion.channel import pages
-from axion.errors import AxionError, from_rpc_error, raises_axion_error
+from axion.calls import ListCalls, nothing
+from axion.errors import AxionError
 from axion.files import check_texts, read_scene
 from axion.model import Model
 from axion.scene import Scene
-from axion.v1 import scene_pb2, simulation_pb2, simulation_pb2_grpc
+from axion.texts import documented_call
+from axion.v1 import scene_pb2, simulation_pb2
 
 
-def _with_places(error: AxionError, missing: Mapping[str, list[str]]) -> AxionError:
-    """The refusal of a scene, with where the files were looked for that it lacks."""
+def _tell_places(missing: Mapping[str, list[str]], error: AxionError) -> None:
+    """Adds to the refusal of a scene where the files were looked for that it lacks."""
     if missing and "not sent along" in error.message:
         error.message += "; the client has looked for " + "; ".join(
             f"{attribute} at {', '.join(places[:4])}" for attribute, places in list(missing.items())[:4])
-    return error
 
 
-class ClientModels:
+class ClientModels(ListCalls):
     """The part of Client that makes and lists models."""
 
-    stub: simulation_pb2_grpc.SimulationStub
-
-    @raises_axion_error
+    @documented_call
     def create_model(self, mjcf: str | None = None, *, path: str | os.PathLike[str] | None = None,
                      urdf: str | None = None, scene: Scene | scene_pb2.SceneSpec | None = None,
                      assets: Mapping[str, str | bytes] | None = None,
@@ -68,8 +65,6 @@ class ClientModels:
             What URDF has no words for: base ("fixed", the default, or "free"), base_position [3] (m) and
             base_rotation [4] (w x y z) of the root link, actuators ("none", the default, or "motor"), ground,
             self_collision, keep_overlaps and massless (bool).
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
@@ -78,8 +73,6 @@ class ClientModels:
 
         Raises
         ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         TypeError
             Not exactly one of mjcf, path, urdf and scene is given, or an option has no such name.
         ValueError
@@ -106,12 +99,9 @@ class ClientModels:
             request.urdf_options.CopyFrom(choices.urdf_options(urdf_options))
         for name, content in (assets or {}).items():
             request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
-        try:
-            return Model(self.stub.CreateModel(request, timeout=timeout))
-        except grpc.RpcError as error:
-            raise _with_places(from_rpc_error(error), missing) from error
+        return self._ask("CreateModel", request, Model, timeout, refused=functools.partial(_tell_places, missing))
 
-    @raises_axion_error
+    @documented_call
     def get_model(self, name: str, timeout: float | None = None) -> Model:
         """Fetches a model that the server has.
 
@@ -119,88 +109,49 @@ class ClientModels:
         ----------
         name : str
             Its resource name, "models/{id}".
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
 
         Returns
         -------
         Model
             The model.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
-        return Model(self.stub.GetModel(simulation_pb2.GetModelRequest(name=name), timeout=timeout))
+        return self._ask("GetModel", simulation_pb2.GetModelRequest(name=name), Model, timeout)
 
-    @raises_axion_error
+    @documented_call
     def get_scene(self, model: Model | str, timeout: float | None = None) -> Scene:
         """Fetches the whole scene that a model was compiled from.
 
         create_model(scene=...) makes the same model of it, here or on another server.
 
-        Parameters
-        ----------
-        model : Model or str
-            The model, or its resource name.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
-
         Returns
         -------
         Scene
             The scene.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
         name = model if isinstance(model, str) else model.name
         request = simulation_pb2.GetModelRequest(name=name, view=simulation_pb2.MODEL_VIEW_FULL)
-        return Scene.of(self.stub.GetModel(request, timeout=timeout).scene)
+        return self._ask("GetModel", request, lambda answer: Scene.of(answer.scene), timeout)
 
-    @raises_axion_error
+    @documented_call
     def list_models(self, page_size: int = 0) -> list[Model]:
         """Lists the models on the server.
-
-        Parameters
-        ----------
-        page_size : int, default 0
-            How many the server is asked for at once; 0 leaves that to the server. All are returned in any case.
 
         Returns
         -------
         list[Model]
             All of them.
-
-        Raises
-        ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         """
-        return [Model(proto) for proto in pages(self.stub.ListModels,
-                                                 simulation_pb2.ListModelsRequest(page_size=page_size),
-                                                 lambda response: response.models)]
+        return self._ask_all("ListModels", simulation_pb2.ListModelsRequest(page_size=page_size),
+                             lambda page: [Model(proto) for proto in page.models])
 
-    @raises_axion_error
+    @documented_call
     def delete_model(self, model: Model | str, timeout: float | None = None) -> None:
         """Deletes a model.
 
-        Parameters
-        ----------
-        model : Model or str
-            The model, or its resource name.
-        timeout : float, optional
-            Seconds after which the call is given up; None waits for its answer.
-
         Raises
         ------
-        AxionError
-            The server refuses the call, which then has changed nothing, or cannot be reached.
         FailedPreconditionError
             A batch uses it.
         """
         name = model if isinstance(model, str) else model.name
-        self.stub.DeleteModel(simulation_pb2.DeleteModelRequest(name=name), timeout=timeout)
+        return self._ask("DeleteModel", simulation_pb2.DeleteModelRequest(name=name), nothing, timeout)

@@ -18,24 +18,10 @@ _HASH = "sha256:"
 
 
 def hashes_of_tokens(path: str | os.PathLike[str]) -> frozenset[str]:
-    """Reads a file of tokens as axiond has them.
+    """Hashes, in hexadecimal, of a file of tokens as axiond has them.
 
-    Parameters
-    ----------
-    path : str or path
-        Where it is. Each line is `TENANT sha256:HASH`, and what follows `#` a comment; quotas are the server's.
-
-    Returns
-    -------
-    frozenset of str
-        The hashes, in hexadecimal.
-
-    Raises
-    ------
-    ValueError
-        A line is none, or there is none.
-    OSError
-        The file cannot be read.
+    Each line is `TENANT sha256:HASH`, and what follows `#` a comment; quotas are the server's. ValueError for a line that is none and for a
+    file without any, OSError for one that cannot be read.
     """
     hashes = set()
     with open(path, encoding="utf-8") as file:
@@ -53,34 +39,13 @@ def hashes_of_tokens(path: str | os.PathLike[str]) -> frozenset[str]:
 
 
 def check_listen(listen: str, has_tls: bool, has_tokens: bool, insecure: bool) -> None:
-    """Refuses what axiond refuses: to be open to the network without TLS and tokens.
-
-    Parameters
-    ----------
-    listen : str
-        "host:port".
-    has_tls, has_tokens : bool
-        What protects it.
-    insecure : bool
-        That it need not be.
-
-    Raises
-    ------
-    ValueError
-        It may not listen there.
-    """
+    """Refuses by ValueError what axiond refuses: to be open to the network without TLS and tokens, unless told to."""
     if not (insecure or is_loopback(listen) or has_tls and has_tokens):
         raise ValueError(f"listen: {listen} is open to other machines: give tls_cert, tls_key and token_file, or insecure")
 
 
 class Agent:
-    """One connection of an agent: silent until it has asked for something.
-
-    Parameters
-    ----------
-    context : grpc.ServicerContext
-        Of its call.
-    """
+    """One connection of an agent: silent until it has asked for something."""
 
     def __init__(self, context: grpc.ServicerContext) -> None:
         self._context = context
@@ -96,15 +61,8 @@ class Agent:
 
 
 class Agents:
-    """The agents that are connected, so many at a time. One that has asked for nothing yet makes room for others.
-
-    Parameters
-    ----------
-    places : int
-        How many at a time.
-    tokens : frozenset of str, optional
-        Hashes of the tokens of which an agent sends one; None: anybody may.
-    """
+    """The agents that are connected, so many at a time. One that has asked for nothing yet makes room for others. `tokens` are hashes of
+    the tokens of which an agent sends one; None lets in any agent."""
 
     def __init__(self, places: int, tokens: frozenset[str] | None = None) -> None:
         self._places, self._tokens = places, tokens
@@ -112,18 +70,8 @@ class Agents:
         self._agents: list[Agent] = []
 
     def enter(self, context: grpc.ServicerContext) -> Place:
-        """Lets an agent in, or ends its call: UNAUTHENTICATED, or RESOURCE_EXHAUSTED where all places are taken.
-
-        Parameters
-        ----------
-        context : grpc.ServicerContext
-            Of its call.
-
-        Returns
-        -------
-        Place
-            A context manager, which is the Agent for as long as it is connected.
-        """
+        """Lets an agent in, for as long as the context lasts, or ends its call: UNAUTHENTICATED, or RESOURCE_EXHAUSTED where all places are
+        taken."""
         if self._tokens is not None:
             sent = next((str(value) for name, value in context.invocation_metadata() if name == "authorization"), "")
             scheme, _, token = sent.partition(" ")
@@ -151,15 +99,7 @@ class Agents:
 
 
 class Place:
-    """An agent for as long as it is connected.
-
-    Parameters
-    ----------
-    agents : Agents
-        Where it is counted.
-    agent : Agent
-        Who it is.
-    """
+    """An agent for as long as it is connected."""
 
     def __init__(self, agents: Agents, agent: Agent) -> None:
         self._agents, self._agent = agents, agent

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import grpc
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped, unused-ignore]
 
 from axion.credentials import hint
-
-
-_Parameters = ParamSpec("_Parameters")
-_Result = TypeVar("_Result")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,16 +181,3 @@ def from_rpc_error(error: grpc.RpcError) -> AxionError:
     if code is grpc.StatusCode.UNAVAILABLE and (why := hint(message)):
         message = f"{message}\n  {why}"
     return _CLASSES.get(code, AxionError)(code, message, **details)
-
-
-def raises_axion_error(call: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Decorator: a grpc.RpcError inside becomes the AxionError that it says."""
-
-    @functools.wraps(call)
-    def wrapper(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
-        try:
-            return call(*args, **kwargs)
-        except grpc.RpcError as error:
-            raise from_rpc_error(error) from error
-
-    return wrapper

@@ -27,6 +27,7 @@ from axion.fleet_batch import FleetBatch, Member, Part
 from axion.fleet_results import world_seeds
 from axion.model import Model
 from axion.scene import Scene
+from axion.texts import documented
 
 _PER_WORLD_CHOICES = ("body_pose", "mass_scale", "friction_scale", "gain_scale")
 _PROBE_WORLDS, _PROBE_STEPS = 16, 20
@@ -41,6 +42,7 @@ class _FleetModel:
     names: dict[str, str]
 
 
+@documented
 class Fleet:
     """Servers that share the work.
 
@@ -51,8 +53,6 @@ class Fleet:
     ----------
     targets : Iterable[str]
         "host:port" of each server.
-    patience : float, default 5.0
-        Seconds for which a server may be UNAVAILABLE before it counts as lost.
     **client_choices
         Further arguments of Client, the same for all.
 
@@ -159,13 +159,9 @@ class Fleet:
         self._models[model.name] = _FleetModel(arguments, choices, {target: found.name for target, found in models.items()})
         return model
 
+    @documented
     def get_scene(self, model: Model | str) -> Scene:
         """Fetches the whole scene that a model was compiled from.
-
-        Parameters
-        ----------
-        model : Model or str
-            The model, or its name.
 
         Returns
         -------
@@ -193,15 +189,9 @@ class Fleet:
             known.names[client.target] = client.create_model(*known.arguments, **known.choices).name
             return known.names[client.target]
 
+    @documented
     def measure(self, model: Model | str, dt: float | None = None) -> npt.NDArray[np.float64]:
         """Measures how fast each server steps worlds of a model from their start.
-
-        Parameters
-        ----------
-        model : Model or str
-            The model, or its name.
-        dt : float, optional
-            Time step, s; None takes the model's.
 
         Returns
         -------
@@ -222,6 +212,7 @@ class Fleet:
                 rates.append(_PROBE_WORLDS * _PROBE_STEPS / (time.perf_counter() - start))
         return np.array(rates)
 
+    @documented
     def create_batch(self, model: Model | str, world_count: int, dt: float | None = None, *, shares: Sequence[float] | None = None,
                      checkpoint_every: int = 100, **choices: Any) -> FleetBatch:
         """Makes worlds of a model over all servers.
@@ -230,12 +221,6 @@ class Fleet:
 
         Parameters
         ----------
-        model : Model or str
-            The model, or its name.
-        world_count : int
-            How many worlds, n.
-        dt : float, optional
-            Time step, s; None takes the model's.
         shares : sequence of float, optional
             How many worlds each server has, relative to the others: [servers]. None: as many as its measured rate
             says.

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from axion import tensors
 from axion.batch import Batch
+from axion.batch_requests import IndexOfName
+from axion.batch_steps import BatchCalls
+from axion.calls import nothing
 from axion.client import Client
 from axion.errors import AbortedError, AxionError, NotFoundError, UnavailableError
-from axion.fleet_results import FleetResult, FleetTaskResult, joined, joined_fields
-from axion.results import Contacts
-from axion.task import TaskResult
-from axion.tensors import Worlds
-from axion.v1 import task_pb2
+from axion.fleet_results import cut, joined
+from axion.v1 import simulation_pb2
 
 if TYPE_CHECKING:
     from axion.fleet import Fleet
 
 _Indices = npt.NDArray[np.int64]
 _Answer = TypeVar("_Answer")
+_CHANGES = ("Step", "Reset", "SetState")  # what else is asked of worlds changes nothing
 
 
 @dataclasses.dataclass
@@ -98,10 +98,13 @@ class Part:
             pass  # the lease ends it
 
 
-class FleetBatch:
+class FleetBatch(BatchCalls):
     """Worlds over the servers of a Fleet; Fleet.create_batch makes it.
 
-    Arguments and answers are those of Batch, and every call raises UnavailableError when no server is left.
+    Its calls are those of Batch, and every one raises UnavailableError when no server is left. Each server takes its worlds' part of a
+    request, all at once, and the answer has the worlds in the order that they were asked for. Where a server is lost, its worlds are
+    where the last answer left them. What changes worlds takes no request_id, expected_step or timeout, which one server may refuse or
+    miss while others have stepped: ValueError.
 
     Parameters
     ----------
@@ -118,25 +121,22 @@ class FleetBatch:
         Time step, s.
     model : str
         Resource name on the first server.
-    task : axion.v1.TaskInfo
-        What follows from its task; empty without one.
+    memory_bytes : int
+        What it takes on all servers, bytes.
     """
 
     def __init__(self, parts: list[Part], world_count: int) -> None:
+        batches = [part.read(lambda batch: batch) for part in parts]
+        proto = simulation_pb2.Batch()
+        proto.CopyFrom(batches[0].proto)
+        proto.name, proto.world_count, proto.memory_bytes = "", world_count, sum(batch.memory_bytes for batch in batches)
+        super().__init__(proto)
         self._parts = parts
-        self.world_count = world_count
-        first = parts[0].read(lambda batch: batch)
-        self.dt, self.model = first.dt, first.model
-        self.task: task_pb2.TaskInfo = first.task
         self._threads = concurrent.futures.ThreadPoolExecutor(len(parts), "axion-fleet")
 
     def __repr__(self) -> str:
         places = ", ".join(f"{count} on {target}" for target, count in self.placement.items())
         return f"<axion.FleetBatch of {self.model}: {self.world_count} worlds, {places}, dt {self.dt:g} s>"
-
-    def __len__(self) -> int:
-        """Its worlds."""
-        return self.world_count
 
     def __enter__(self) -> FleetBatch:
         return self
@@ -152,261 +152,57 @@ class FleetBatch:
             counts[part.member.client.target] = counts.get(part.member.client.target, 0) + part.count
         return counts
 
-    def _each(self, worlds: Worlds, ask: Callable[[Part, _Indices | None, _Indices], _Answer]) -> tuple[list[_Answer], list[_Indices]]:
-        """Asks each part that has some of the worlds, all at once: part, which of its worlds (None: all), and which rows of the caller's
-        these are. Returns the answers and the rows of each."""
-        asked = np.array(tensors.world_indices(worlds, self.world_count) or range(self.world_count), dtype=np.int64)
-        if len(asked) and (asked.min() < 0 or asked.max() >= self.world_count):
-            raise ValueError(f"worlds: must be from 0 to {self.world_count - 1}")
-        jobs, rows = [], []
+    def _request_id(self) -> str:
+        return ""  # each server's batch makes one of its own
+
+    def _ask(self, method: str, request: Any, read: Callable[[Any], _Answer], timeout: float | None = None, *,
+             refused: Callable[[AxionError], None] = nothing) -> _Answer:
+        asked = np.array(list(request.world_indices) or range(self.world_count), dtype=np.int64)
+        self._check(method, request, asked, timeout)
+
+        def ask(part: Part, own: _Indices, row: _Indices) -> Any:
+            mine = cut(request, row, len(asked))
+            mine.world_indices.extend(own.tolist())
+            return (part.change if method in _CHANGES else part.read)(lambda batch: _sent(batch, method, mine, timeout))
+        jobs, rows, firsts = [], [], []
         for part in self._parts:
             row = np.flatnonzero((asked >= part.first) & (asked < part.first + part.count))
-            if len(row) == 0:
-                continue
-            own = asked[row] - part.first
-            whole = len(own) == part.count and bool((own == np.arange(part.count)).all())
-            jobs.append(self._threads.submit(ask, part, None if whole else own, row))
-            rows.append(row)
-        return [job.result() for job in jobs], rows
+            if len(row) > 0:
+                own = asked[row] - part.first
+                is_whole = len(own) == part.count and bool((own == np.arange(part.count)).all())
+                jobs.append(self._threads.submit(ask, part, own[:0] if is_whole else own, row))
+                rows.append(row)
+                firsts.append(part.first)
+        return read(joined([job.result() for job in jobs], rows, firsts))
 
-    @staticmethod
-    def _of_rows(array: npt.ArrayLike | None, row: _Indices, name: str = "") -> Any:
-        """Those of these worlds; one robot's, which stand for all, as they are."""
-        if array is None:
-            return None
-        values = np.asarray(array)
-        return values if values.ndim < tensors.WORLD_DIMENSIONS.get(name, 1) else values[row].copy()
+    def _ask_of_names(self, method: str, build: Callable[[IndexOfName], Any], read: Callable[[Any], _Answer],
+                      timeout: float | None) -> _Answer:
+        return self._ask(method, self._parts[0].read(lambda batch: build(batch._index)), read, timeout)
 
-    def step(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (), record_every: int = 0,
-             worlds: Worlds = None, body_wrench: npt.ArrayLike | None = None) -> FleetResult:
-        """Steps worlds on every server at once; see Batch.step.
-
-        Parameters
-        ----------
-        control : array_like, optional
-            Controls: [nu], [n, nu] or [n, steps, nu]. None keeps the last.
-        steps : int, default 1
-            How many steps.
-        outputs : str or Iterable[str], optional
-            Names of the fields to return, for example ("body_pose", "joint_velocity"); Model.proto.fields lists them.
-        record_every : int, default 0
-            0 returns the outputs after the last step; r returns them after every r steps.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        body_wrench : array_like, optional
-            Force (N), then torque about the centre of mass (N m), world frame, held over the steps: [n, nb, 6].
-
-        Returns
-        -------
-        FleetResult
-            The outputs asked for, [n, ...], in the order of worlds asked for.
-
-        Raises
-        ------
-        AxionError
-            A server refuses the call.
-        UnavailableError
-            No server is left.
-        """
-        wanted = outputs if isinstance(outputs, str) else tuple(outputs)
-
-        def ask(part: Part, own: _Indices | None, row: _Indices) -> Any:
-            mine, wrench = self._of_rows(control, row, "action"), self._of_rows(body_wrench, row, "body_wrench")
-            return part.change(lambda batch: batch.step(mine, steps, wanted, record_every, own, body_wrench=wrench))
-        answers, rows = self._each(worlds, ask)
-        return joined_fields(answers, rows, ("time", "step_index", "outcome"))
-
-    def step_task(self, action: npt.ArrayLike, outputs: str | Iterable[str] = (), worlds: Worlds = None,
-                  body_wrench: npt.ArrayLike | None = None) -> FleetTaskResult:
-        """Makes one step of the batch's task on every server at once.
-
-        Parameters
-        ----------
-        action : array_like
-            Actions within the bounds of task: [n, actions].
-        outputs : str or Iterable[str], optional
-            Names of the fields to return, for example ("body_pose", "joint_velocity"); Model.proto.fields lists them.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        body_wrench : array_like, optional
-            Force (N), then torque about the centre of mass (N m), world frame, held over the steps: [n, nb, 6].
-
-        Returns
-        -------
-        FleetTaskResult
-            Observations [n, k], rewards [n], ends [n] and the outputs asked for.
-
-        Raises
-        ------
-        ValueError
-            The actions have another shape.
-        AxionError
-            A server refuses the call.
-        UnavailableError
-            No server is left.
-        """
-        wanted = outputs if isinstance(outputs, str) else tuple(outputs)
-        count = self.world_count if worlds is None else len(tensors.world_indices(worlds, self.world_count))
-        actions = np.asarray(tensors.of_each_world(action, tensors.WORLD_DIMENSIONS["action"], count))
-        if actions.shape != (count, self.task.action_size):
-            raise ValueError(f"action: has shape {list(np.shape(action))}; it must be [{count}, {self.task.action_size}]")
-
-        def ask(part: Part, own: _Indices | None, row: _Indices) -> TaskResult:
-            mine, wrench = actions[row].copy(), self._of_rows(body_wrench, row, "body_wrench")
-            return part.change(lambda batch: batch.step_task(mine, wanted, own, wrench))
-        return FleetTaskResult(*self._each(worlds, ask))
-
-    def begin_episodes(self, worlds: Worlds = None, seeds: npt.ArrayLike = (), joint_position: npt.ArrayLike | None = None,
-                       joint_velocity: npt.ArrayLike | None = None) -> npt.NDArray[Any]:
-        """Begins episodes of the batch's task on every server at once.
-
-        Parameters
-        ----------
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        seeds : array_like, optional
-            Seeds of the worlds from now on: [n]; none given, their own.
-        joint_position : array_like, optional
-            In place of the coordinates that the task draws (rad, m): [n, nq].
-        joint_velocity : array_like, optional
-            In place of the rates that it draws (rad/s, m/s): [n, nv].
-
-        Returns
-        -------
-        numpy.ndarray
-            What is observed first: [n, k].
-
-        Raises
-        ------
-        ValueError
-            There are not as many seeds as worlds.
-        AxionError
-            A server refuses the call.
-        UnavailableError
-            No server is left.
-        """
-        given = np.asarray(seeds, dtype=np.uint64).reshape(-1)
-        count = self.world_count if worlds is None else len(tensors.world_indices(worlds, self.world_count))
-        if len(given) not in (0, count):
-            raise ValueError(f"seeds: has {len(given)} values for {count} worlds")
-
-        def ask(part: Part, own: _Indices | None, row: _Indices) -> npt.NDArray[Any]:
-            mine = given[row] if len(given) else given
-            position, velocity = (self._of_rows(array, row, "joint_position") for array in (joint_position, joint_velocity))
-            return part.change(lambda batch: batch.begin_episodes(own, mine, position, velocity))
-        return joined(*self._each(worlds, ask))
-
-    @classmethod
-    def _states_of(cls, states: Mapping[str, Any], row: _Indices) -> dict[str, Any]:
-        return {name: {key: cls._of_rows(array, row) for key, array in value.items()} if isinstance(value, Mapping) else
-                cls._of_rows(value, row, name) for name, value in states.items()}
-
-    def reset(self, worlds: Worlds = None, keyframe: str = "", **states: Any) -> None:
-        """Starts worlds again; see Batch.reset.
-
-        Parameters
-        ----------
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        keyframe : str, default ''
-            At which they start; "" is the initial state.
-        **states
-            body_pose, joint_position, parameters and so on, as of Batch.reset: [n, ...] each.
-
-        Raises
-        ------
-        AxionError
-            A server refuses the call.
-        UnavailableError
-            No server is left.
-        """
-        self._each(worlds, lambda part, own, row: part.change(
-            lambda batch: batch.reset(own, keyframe, **self._states_of(states, row))))
-
-    def set_state(self, worlds: Worlds = None, **states: Any) -> None:
-        """Sets the state of worlds; see Batch.set_state.
-
-        Parameters
-        ----------
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        **states
-            body_pose, joint_position, parameters and so on, as of Batch.set_state: [n, ...] each.
-
-        Raises
-        ------
-        AxionError
-            A server refuses the call.
-        UnavailableError
-            No server is left.
-        """
-        self._each(worlds, lambda part, own, row: part.change(
-            lambda batch: batch.set_state(own, **self._states_of(states, row))))
-
-    def get_state(self, fields: str | Iterable[str] = (), worlds: Worlds = None) -> FleetResult:
-        """Reads the state of worlds.
-
-        Parameters
-        ----------
-        fields : str or Iterable[str], optional
-            Names of fields; none are all of them.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-
-        Returns
-        -------
-        FleetResult
-            The fields, [n, ...] each.
-
-        Raises
-        ------
-        AxionError
-            A server refuses the call.
-        UnavailableError
-            No server is left.
-        """
-        wanted = fields if isinstance(fields, str) else tuple(fields)
-        answers, rows = self._each(worlds, lambda part, own, row: part.read(lambda batch: batch.get_state(wanted, own)))
-        return joined_fields(answers, rows, ("time", "step_index"))
-
-    def contacts(self, worlds: Worlds = None) -> Contacts:
-        """Reads the contacts of the last step.
-
-        Parameters
-        ----------
-        worlds : int, sequence of int or mask, optional
-            Which worlds, rising; None is all of them.
-
-        Returns
-        -------
-        Contacts
-            The contacts of all these worlds, by columns.
-
-        Raises
-        ------
-        ValueError
-            The worlds do not rise.
-        AxionError
-            A server refuses the call.
-        UnavailableError
-            No server is left.
-        """
-        asked = tensors.world_indices(worlds, self.world_count)
-        if asked != sorted(asked):
-            raise ValueError("worlds: must rise")
-
-        def ask(part: Part, own: _Indices | None, row: _Indices) -> Contacts:
-            found = part.read(lambda batch: batch.contacts(own))
-            found.world = (found.world + part.first).astype(np.int32)
-            return found
-        answers, _ = self._each(worlds, ask)
-        whole = object.__new__(Contacts)
-        for name in vars(answers[0]):
-            setattr(whole, name, np.concatenate([getattr(answer, name) for answer in answers]))
-        return whole
+    def _check(self, method: str, request: Any, asked: _Indices, timeout: float | None) -> None:
+        """What a server could not say of its own part."""
+        if asked.min() < 0 or asked.max() >= self.world_count:
+            raise ValueError(f"worlds: must be from 0 to {self.world_count - 1}")
+        for name, is_given in (("request_id", method in _CHANGES and request.request_id != ""),
+                               ("timeout", method in _CHANGES and timeout is not None),
+                               ("expected_step", method == "Step" and request.HasField("expected_step"))):
+            if is_given:
+                raise ValueError(f"{name}: what changes the worlds of a fleet takes none, as servers may differ over it")
+        if method == "Step" and request.HasField("action") and list(request.action.shape) != [len(asked), self.task.action_size]:
+            raise ValueError(f"action: has shape {list(request.action.shape)}; it must be [{len(asked)}, {self.task.action_size}]")
 
     def delete(self) -> None:
         """Frees the worlds on all servers."""
         for part in self._parts:
             part.delete()
         self._threads.shutdown()
+
+
+def _sent(batch: Batch, method: str, request: Any, timeout: float | None) -> Any:
+    """The answer of one server's batch to what a fleet's was asked."""
+    request.batch = batch.name
+    if method in _CHANGES:
+        request.request_id = batch._request_id()
+    if method == "Step":
+        request.expected_incarnation = batch.proto.incarnation
+    return batch._ask(method, request, lambda answer: answer, timeout)

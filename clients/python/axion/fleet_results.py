@@ -1,124 +1,112 @@
-"""What calls on the worlds of a Fleet return: answers of several servers as one, in the caller's order of worlds."""
+"""What a fleet's batch sends to each server, and the answers of several servers as one, in the caller's order of worlds."""
 
 from __future__ import annotations
 
-import collections.abc
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from axion.task import TaskResult
+from axion import tensors
+from axion.v1 import state_pb2, tensor_pb2
 
-_Array: TypeAlias = "npt.NDArray[Any]"
-_Rows: TypeAlias = "Sequence[npt.NDArray[np.int64]]"
-# Arrays [n, ...] of a TaskResult that have a row for each world.
-_OF_EACH_WORLD = ("observation", "reward", "terms", "terminated", "truncated", "ended_by", "episode_return", "episode_length", "episode")
+_Indices: TypeAlias = "npt.NDArray[np.int64]"
+
+# What has no row for each world: rays that all worlds have alike, one snapshot for all, names of columns.
+_ALIKE_DIMENSIONS = {"origin": 2, "direction": 2}
+_WITHOUT_ROWS = ("fields", "outputs", "parameters", "pairs", "frames", "ignored_bodies", "residual_blocks")
 
 
-class FleetResult(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
-    """Fields of n worlds of a fleet: a mapping from names to arrays [n, ...].
+def cut(request: Any, rows: _Indices, count: int) -> Any:
+    """The part of a request about `count` worlds that these rows are of; `world_indices` is left to the caller.
 
-    Parameters
-    ----------
-    fields : Mapping[str, numpy.ndarray]
-        The arrays.
-    rows : Mapping[str, numpy.ndarray]
-        time, step_index and, after steps, outcome.
-
-    Attributes
-    ----------
-    time : numpy.ndarray
-        Simulated time, s: float64 [n].
-    step_index : numpy.ndarray
-        Steps since the last reset: int64 [n].
-    outcome : numpy.ndarray or None
-        Bits of Outcome: uint32 [n].
+    Raises ValueError where something has not one row for each of the worlds.
     """
-
-    def __init__(self, fields: Mapping[str, _Array], rows: Mapping[str, _Array]) -> None:
-        self._fields = fields
-        self.time = rows["time"]
-        self.step_index = rows["step_index"]
-        self.outcome = rows.get("outcome")
-
-    def __getitem__(self, name: str) -> _Array:
-        return self._fields[name]
-
-    def __iter__(self) -> collections.abc.Iterator[str]:
-        return iter(self._fields)
-
-    def __len__(self) -> int:
-        return len(self._fields)
-
-    def __repr__(self) -> str:
-        shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in self._fields.items())
-        return f"<{type(self).__name__} of {len(self.time)} worlds: {shapes or 'no fields'}>"
-
-
-class FleetTaskResult(FleetResult):
-    """Answer to a step of a task by all servers: a FleetResult, besides what TaskResult says of the n worlds.
-
-    Parameters
-    ----------
-    answers : sequence of TaskResult
-        Of each server.
-    rows : _Rows
-        Which of the n each has answered for.
-
-    Attributes
-    ----------
-    observation : numpy.ndarray
-        [n, k] in the batch's precision.
-    reward : numpy.ndarray
-        Float64 [n].
-    terms : numpy.ndarray
-        Float64 [n, t], the reward's terms in the order of TaskInfo.reward_terms.
-    terminated, truncated : numpy.ndarray
-        Bool [n].
-    ended_by : numpy.ndarray
-        Index into TaskInfo.end_names, or -1: int32 [n].
-    episode_return, episode_length, episode : numpy.ndarray
-        Of the episode that the reward belongs to: float64, int64, int64 [n].
-    final_rows : numpy.ndarray
-        With autoreset in the same step, which of the n have ended: int32 [ended].
-    final_observation : numpy.ndarray
-        Their last observations: [ended, k].
-    """
-
-    observation: _Array
-    reward: npt.NDArray[np.float64]
-    terms: npt.NDArray[np.float64]
-    terminated: npt.NDArray[np.bool_]
-    truncated: npt.NDArray[np.bool_]
-    ended_by: npt.NDArray[np.int32]
-    episode_return: npt.NDArray[np.float64]
-    episode_length: npt.NDArray[np.int64]
-    episode: npt.NDArray[np.int64]
-
-    def __init__(self, answers: Sequence[TaskResult], rows: _Rows) -> None:
-        names = ("time", "step_index", "outcome", *_OF_EACH_WORLD)
-        each = {name: joined([getattr(answer, name) for answer in answers], rows) for name in names}
-        super().__init__({name: joined([answer[name] for answer in answers], rows) for name in answers[0]}, each)
-        for name in _OF_EACH_WORLD:
-            setattr(self, name, each[name])
-        ended = [row[answer.final_rows] for answer, row in zip(answers, rows)]
-        order = np.argsort(np.concatenate(ended))
-        self.final_rows: npt.NDArray[np.int32] = np.concatenate(ended)[order].astype(np.int32)
-        self.final_observation: _Array = np.concatenate([answer.final_observation for answer in answers])[order]
+    mine = type(request)()
+    for field, value in request.ListFields():
+        name = field.name
+        if name == "world_indices":
+            continue
+        if isinstance(value, tensor_pb2.Tensor):
+            getattr(mine, name).CopyFrom(_rows_of(value, rows, count, name))
+        elif hasattr(value, "items"):
+            for key, tensor in value.items():
+                getattr(mine, name)[key].CopyFrom(_rows_of(tensor, rows, count, f'{name}["{key}"]'))
+        elif hasattr(value, "extend"):
+            whole = name in _WITHOUT_ROWS or (name == "snapshot" and len(value) == 1)
+            if not whole and len(value) != count:
+                raise ValueError(f"{name}: has {len(value)} values for {count} worlds")
+            getattr(mine, name).extend(value if whole else [value[row] for row in rows])
+        elif field.message_type is not None:
+            getattr(mine, name).CopyFrom(cut(value, rows, count))
+        else:
+            setattr(mine, name, value)
+    return mine
 
 
-def joined(parts: Sequence[_Array], rows: _Rows) -> _Array:
-    """Arrays of parts as one, whose row rows[p][i] is row i of part p."""
-    together: _Array = np.concatenate(parts)[np.argsort(np.concatenate(rows))]
-    return together
+def _rows_of(tensor: tensor_pb2.Tensor, rows: _Indices, count: int, name: str) -> tensor_pb2.Tensor:
+    if len(tensor.shape) == _ALIKE_DIMENSIONS.get(name):
+        return tensor
+    if not tensor.shape or tensor.shape[0] != count:
+        raise ValueError(f"{name}: has shape {list(tensor.shape)}; it must have a row for each of {count} worlds")
+    return tensors.with_data(tensor, tensors.to_array(tensor)[rows])
 
 
-def joined_fields(answers: Sequence[Any], rows: _Rows, names: Sequence[str]) -> FleetResult:
-    """A FleetResult of the fields of StepResults or States, and of their arrays of these names."""
-    return FleetResult({name: joined([answer[name] for answer in answers], rows) for name in answers[0]},
-                       {name: joined([getattr(answer, name) for answer in answers], rows) for name in names})
+def joined(answers: Sequence[Any], rows: Sequence[_Indices], firsts: Sequence[int]) -> Any:
+    """Answers as one, whose row rows[p][i] is row i of answer p, whose worlds are counted from firsts[p] on."""
+    asked = np.concatenate(rows)
+    order = None if (asked[1:] > asked[:-1]).all() else np.argsort(asked)  # None: they follow each other as they are
+    if not isinstance(answers[0], state_pb2.GetContactsResponse):
+        return _joined(answers, rows, firsts, order)
+    whole = _joined(answers, rows, firsts, order, ("world_indices", "contact_count"))
+    counts = np.concatenate([np.array(answer.contact_count, dtype=np.int64) for answer in answers])
+    starts = np.cumsum(counts) - counts
+    contacts = None if order is None else np.concatenate([np.arange(starts[row], starts[row] + counts[row]) for row in order])
+    columns = [name for name in whole.DESCRIPTOR.fields_by_name if name not in ("world_indices", "contact_count")]
+    whole.MergeFrom(_joined(answers, rows, firsts, contacts, columns))
+    return whole
+
+
+def _joined(answers: Sequence[Any], rows: Sequence[_Indices], firsts: Sequence[int], order: _Indices | None,
+            names: Sequence[str] = ()) -> Any:
+    """Likewise, of the fields of these names, or of all; row i is row order[i] of the answers one after the other."""
+    whole = type(answers[0])()
+    for field in whole.DESCRIPTOR.fields:
+        name, values = field.name, [getattr(answer, field.name) for answer in answers]
+        if (names and name not in names) or name in ("final_observation", "batch"):  # with final_rows; sums over all worlds
+            continue
+        if name == "final_rows":
+            ended = np.concatenate([row[np.array(value, dtype=np.int64)] for row, value in zip(rows, values)])
+            if len(ended):
+                whole.final_rows.extend(np.sort(ended).tolist())
+                last = [answer.final_observation for answer in answers if answer.final_rows]
+                whole.final_observation.CopyFrom(_stacked(last, np.argsort(ended)))
+        elif name == "world_indices":
+            whole.world_indices.extend(_ordered([first + world for first, value in zip(firsts, values) for world in value], order))
+        elif hasattr(values[0], "items"):
+            for key in values[0]:
+                getattr(whole, name)[key].CopyFrom(_stacked([value[key] for value in values], order))
+        elif hasattr(values[0], "extend"):
+            getattr(whole, name).extend(values[0] if name in _WITHOUT_ROWS else _ordered(list(itertools.chain(*values)), order))
+        elif field.message_type is None:
+            setattr(whole, name, values[0])
+        elif answers[0].HasField(name):
+            is_tensor = isinstance(values[0], tensor_pb2.Tensor)
+            getattr(whole, name).CopyFrom(_stacked(values, order) if is_tensor else _joined(values, rows, firsts, order))
+    return whole
+
+
+def _ordered(values: list[Any], order: _Indices | None) -> list[Any]:
+    return values if order is None or not values else [values[row] for row in order]
+
+
+def _stacked(parts: Sequence[tensor_pb2.Tensor], order: _Indices | None) -> tensor_pb2.Tensor:
+    if order is None:
+        return tensor_pb2.Tensor(dtype=parts[0].dtype, shape=[sum(part.shape[0] for part in parts), *parts[0].shape[1:]],
+                                 data=b"".join(part.data for part in parts))
+    return tensors.with_data(parts[0], np.concatenate([tensors.to_array(part) for part in parts])[order])
 
 
 def world_seeds(seed: int, first: int, end: int) -> npt.NDArray[np.uint64]:

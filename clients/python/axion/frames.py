@@ -93,7 +93,7 @@ def to_xarray(answer: Mapping[str, npt.NDArray[Any]], model: Model, worlds: Sequ
     Parameters
     ----------
     answer : mapping of str to numpy.ndarray
-        A State, StepResult, TaskResult, FleetResult, or fields of one, [n, ...] or [n, records, ...] each.
+        A State, StepResult, TaskResult, or fields of one, [n, ...] or [n, records, ...] each.
     model : Model
         Of the worlds; bodies, joints, actuators and sensors are labelled by its names.
     worlds : sequence of int, optional

@@ -54,18 +54,10 @@ def _programs(name: str) -> Iterator[str | None]:
 
 
 def find_program(name: str = "") -> str | None:
-    """Finds the server's program on this machine.
+    """The path of the server's program on this machine, of a path or a name on the PATH; None if there is none.
 
-    Parameters
-    ----------
-    name : str, default ""
-        A path or a name on the PATH; by default that of AXION_SERVER_PROGRAM, else axiond. Without an axiond on the PATH it
-        is that of the package axion-server, else that of the build of the checkout that this package lies in.
-
-    Returns
-    -------
-    str, optional
-        Its path; None if there is none.
+    By default it is that of AXION_SERVER_PROGRAM, else axiond. Without an axiond on the PATH it is that of the package axion-server, else
+    that of the build of the checkout that this package lies in.
     """
     wanted = name or os.environ.get("AXION_SERVER_PROGRAM", "") or "axiond"
     return next((found for found in _programs(wanted) if found), None)
@@ -74,19 +66,8 @@ def find_program(name: str = "") -> str | None:
 class KeptServer:
     """An axiond that this process has started on a free port of the loopback device, and that ends with it.
 
-    Parameters
-    ----------
-    program : str
-        The path of axiond.
-    flags : sequence of str, default ()
-        What it is started with besides its addresses.
-    drain_seconds : float, default 30.0
-        What it has to finish what is in hand when it is stopped, s; then it is killed.
-
-    Raises
-    ------
-    RuntimeError
-        It does not serve; its log is in the message.
+    `flags` are besides its addresses. When it is stopped it has `drain_seconds` to finish what is in hand; then it is killed. RuntimeError,
+    with its log in the message, where it does not serve.
     """
 
     def __init__(self, program: str, flags: Sequence[str] = (), drain_seconds: float = 30.0) -> None:
@@ -124,18 +105,7 @@ class KeptServer:
 
 
 def answers(target: str) -> bool:
-    """Tells whether something listens at an address of the loopback device.
-
-    Parameters
-    ----------
-    target : str
-        "host:port".
-
-    Returns
-    -------
-    bool
-        Whether it takes a connection.
-    """
+    """Whether something listens at an address, "host:port", of the loopback device."""
     host, _, port = target.rpartition(":")
     try:
         socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
@@ -159,24 +129,10 @@ os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_i
 
 
 def local_target(program: str) -> str:
-    """The address of the one server of this process, which is started where there is none.
+    """The address, "host:port", of the one server of this process, which is started where there is none.
 
     Children that are forked later share it, for as long as this process lives. A line on the error output says what was started.
-
-    Parameters
-    ----------
-    program : str
-        The path of axiond.
-
-    Returns
-    -------
-    str
-        "host:port".
-
-    Raises
-    ------
-    RuntimeError
-        It does not serve; its log is in the message.
+    RuntimeError, with its log in the message, where it does not serve.
     """
     global _server
     with _lock:
@@ -188,23 +144,11 @@ def local_target(program: str) -> str:
 
 
 def default_target(is_secured: bool) -> tuple[str, bool]:
-    """The address of the server that a client is for which names none.
+    """The address, "host:port", of the server that a client is for which names none, and whether it is this process's own.
 
-    Parameters
-    ----------
-    is_secured : bool
-        Whether the client was given credentials, which are of a server that runs already.
-
-    Returns
-    -------
-    tuple of str and bool
-        "host:port", and whether it is this process's own server: that of AXION_SERVER; else DEFAULT_TARGET, if a server answers
-        there; else that of this process. Without a program to start it is DEFAULT_TARGET.
-
-    Raises
-    ------
-    RuntimeError
-        The server that is started does not serve; its log is in the message.
+    That is AXION_SERVER; else DEFAULT_TARGET, if a server answers there or the client has credentials, which are of a server that runs
+    already; else this process's own, or DEFAULT_TARGET without a program to start. RuntimeError where what is started does not serve; its
+    log is in the message.
     """
     if named := os.environ.get("AXION_SERVER", "").strip():
         return with_port(named), False

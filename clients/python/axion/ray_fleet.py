@@ -17,20 +17,22 @@ worlds go on elsewhere. Wants the extra `ray` (pip install 'axion[ray]').
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import grpc
 import ray  # type: ignore[import-not-found, unused-ignore]
 
-from axion.batch import Batch
+from axion.calls import nothing
 from axion.client import Client
-from axion.errors import UnavailableError
-from axion.files import read_scene
+from axion.errors import AxionError, UnavailableError
 from axion.fleet import Fleet
 from axion.local_server import KeptServer, find_program
+from axion.retry import Patience
+from axion.texts import documented
 
 _CALLS_AT_ONCE = 16  # of an actor
+_Result = TypeVar("_Result")
 
 
 def _program_here(program: str) -> str:
@@ -42,12 +44,11 @@ def _program_here(program: str) -> str:
 
 
 class _Holder:
-    """What an actor is: a connection, the batches that were made by it, and the server where it has started one."""
+    """What an actor is: a connection, and the server where it has started one."""
 
     def __init__(self) -> None:
         self._server: KeptServer | None = None
         self._client: Client | None = None
-        self._batches: dict[str, Batch] = {}
 
     def open(self, target: str | None, program: str, flags: Sequence[str], choices: Mapping[str, Any]) -> str:
         """Connects, to a server that it starts where there is no target; to whom."""
@@ -57,27 +58,11 @@ class _Holder:
         self._client = Client(target, **choices)
         return target
 
-    def _opened(self) -> Client:
+    def answer(self, method: str, request: Any, timeout: float | None) -> Any:
+        """What the server answers to a request of the service."""
         if self._client is None:
             raise RuntimeError("the actor has no connection yet")
-        return self._client
-
-    def call(self, method: str, arguments: tuple[Any, ...], choices: dict[str, Any]) -> Any:
-        """A call of the Client."""
-        return getattr(self._opened(), method)(*arguments, **choices)
-
-    def create_batch(self, arguments: tuple[Any, ...], choices: dict[str, Any]) -> tuple[Any, ...]:
-        """A batch that stays here; its name, and what else does not change about it."""
-        batch = self._opened().create_batch(*arguments, **choices)
-        self._batches[batch.name] = batch
-        return batch.name, batch.world_count, batch.dt, batch.model, batch.task
-
-    def call_batch(self, name: str, method: str, arguments: tuple[Any, ...], choices: dict[str, Any]) -> Any:
-        """A call of a Batch."""
-        answer = getattr(self._batches[name], method)(*arguments, **choices)
-        if method == "delete":
-            del self._batches[name]
-        return answer
+        return self._client._ask(method, request, lambda answer: answer, timeout)
 
     def stop(self) -> None:
         if self._client is not None:
@@ -86,17 +71,18 @@ class _Holder:
             self._server.stop()
 
 
-class _Actor:
-    """Stands for the Client that an actor holds, as far as a Fleet calls it."""
+class _Actor(Client):
+    """A Client whose connection an actor holds: requests and answers go through Ray."""
 
-    def __init__(self, options: Mapping[str, Any], target: str | None) -> None:
+    def __init__(self, options: Mapping[str, Any], target: str | None, patience: float) -> None:
         self._handle: Any = ray.remote(_Holder).options(**{"max_concurrency": _CALLS_AT_ONCE, **options}).remote()
         self.target = target or "a server that it was to start"
+        self.patience = Patience(patience, self.target)
 
     def open(self, *arguments: Any) -> None:
-        self.target = self.ask("open", *arguments)
+        self.target = self._remote("open", *arguments)
 
-    def ask(self, method: str, *arguments: Any) -> Any:
+    def _remote(self, method: str, *arguments: Any) -> Any:
         """The answer to a call of the actor's; what it raised there is raised here."""
         try:
             return ray.get(getattr(self._handle, method).remote(*arguments))
@@ -105,69 +91,20 @@ class _Actor:
         except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
             raise UnavailableError(grpc.StatusCode.UNAVAILABLE, f"the actor of {self.target} is lost: {error}") from error
 
-    def create_batch(self, *arguments: Any, **choices: Any) -> _ActorBatch:
-        return _ActorBatch(self, *self.ask("create_batch", arguments, choices))
-
-    def create_model(self, *arguments: Any, **choices: Any) -> Any:
-        path = choices.get("path")
-        if path is not None and not arguments and not {"mjcf", "urdf", "scene"} & choices.keys():
-            # The file is on this machine, and the actor may be on another.
-            kind, text, found, _ = read_scene(choices.pop("path"), choices.pop("file_folders", ()))
-            choices.update({kind: text, "assets": {**found, **(choices.get("assets") or {})}})
-        return self.ask("call", "create_model", arguments, choices)
-
-    def get_model(self, *arguments: Any, **choices: Any) -> Any:
-        return self.ask("call", "get_model", arguments, choices)
-
-    def get_scene(self, *arguments: Any, **choices: Any) -> Any:
-        return self.ask("call", "get_scene", arguments, choices)
+    def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
+             refused: Callable[[AxionError], None] = nothing) -> _Result:
+        try:
+            return read(self._remote("answer", method, request, timeout))
+        except AxionError as error:
+            refused(error)
+            raise
 
     def close(self) -> None:
         try:
-            self.ask("stop")
+            self._remote("stop")
         except UnavailableError:
             pass  # it is gone, and its server with it
         ray.kill(self._handle)
-
-
-class _ActorBatch:
-    """Stands for a Batch that an actor holds, as far as a Fleet calls it."""
-
-    def __init__(self, actor: _Actor, name: str, world_count: int, dt: float, model: str, task: Any) -> None:
-        self._actor, self.name, self.world_count, self.dt, self.model, self.task = actor, name, world_count, dt, model, task
-
-    def __enter__(self) -> _ActorBatch:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.delete()
-
-    def _ask(self, method: str, arguments: tuple[Any, ...], choices: dict[str, Any]) -> Any:
-        return self._actor.ask("call_batch", self.name, method, arguments, choices)
-
-    def step(self, *arguments: Any, **choices: Any) -> Any:
-        return self._ask("step", arguments, choices)
-
-    def step_task(self, *arguments: Any, **choices: Any) -> Any:
-        return self._ask("step_task", arguments, choices)
-
-    def begin_episodes(self, *arguments: Any, **choices: Any) -> Any:
-        return self._ask("begin_episodes", arguments, choices)
-
-    def reset(self, *arguments: Any, **choices: Any) -> Any:
-        return self._ask("reset", arguments, choices)
-
-    def set_state(self, *arguments: Any, **choices: Any) -> Any:
-        return self._ask("set_state", arguments, choices)
-
-    def get_state(self, *arguments: Any, **choices: Any) -> Any:
-        return self._ask("get_state", arguments, choices)
-
-    def contacts(self, *arguments: Any, **choices: Any) -> Any:
-        return self._ask("contacts", arguments, choices)
-
-    def delete(self) -> None:
-        self._ask("delete", (), {})
 
 
 def _count(servers: int) -> int:
@@ -176,6 +113,7 @@ def _count(servers: int) -> int:
     return servers
 
 
+@documented
 class RayFleet(Fleet):
     """A Fleet of servers that actors of Ray hold.
 
@@ -193,8 +131,6 @@ class RayFleet(Fleet):
         What they start it with, for example ("--threads=8",).
     actor_options : mapping, optional
         Options of each actor, for example {"num_cpus": 8, "num_gpus": 1}; Ray chooses its machine by them.
-    patience : float, default 5.0
-        Seconds for which a server may be UNAVAILABLE before it counts as lost.
     **client_choices
         Further arguments of each Client, such as `token` and `tls_ca`; files are those of the actor's machine.
 
@@ -217,7 +153,7 @@ class RayFleet(Fleet):
         if not wanted:
             raise ValueError("targets, servers: a fleet has at least one server")
         choices = {"retry": patience, **client_choices}
-        actors = [_Actor(options, target) for target in wanted]  # all at once, as each may take a while to be placed
+        actors = [_Actor(options, target, choices["retry"]) for target in wanted]  # all at once, as each may take a while to be placed
         try:
             for actor, target in zip(actors, wanted):
                 actor.open(target, program, list(flags), choices)
@@ -225,4 +161,4 @@ class RayFleet(Fleet):
             for actor in actors:
                 actor.close()
             raise
-        self._take(cast("list[Client]", actors))
+        self._take(actors)

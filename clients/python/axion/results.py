@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axion import tensors
+from axion.texts import documented
 from axion.v1 import query_pb2, simulation_pb2, solver_pb2, state_pb2, tensor_pb2
 
 _Floats: TypeAlias = "npt.NDArray[np.float64]"
@@ -74,16 +75,12 @@ class _Fields(collections.abc.Mapping[str, "npt.NDArray[Any]"]):
         return f"<{type(self).__name__} of {len(self._answer.time)} worlds: {shapes or 'no fields'}>"
 
 
+@documented
 class StepResult(_Fields):
     """Answer to a step: a mapping from the outputs asked for to arrays.
 
     Arrays are [n, ...] or, with record_every, [n, records, ...]; they are read-only and share the bytes of the
     answer.
-
-    Parameters
-    ----------
-    proto : StepResponse
-        The answer.
 
     Attributes
     ----------
@@ -112,15 +109,11 @@ class StepResult(_Fields):
         return mask
 
 
+@documented
 class State(_Fields):
     """Answer to get_state: a mapping from names of fields to arrays [n, ...].
 
     "snapshot", if it was asked for, is an array of n bytes objects: what set_state and reset take.
-
-    Parameters
-    ----------
-    proto : state_pb2.GetStateResponse
-        The answer.
 
     Attributes
     ----------
@@ -146,13 +139,9 @@ class State(_Fields):
         return len(self._tensors) + (1 if self.proto.snapshot else 0)
 
 
+@documented
 class RayHits:
     """Answer to cast_rays.
-
-    Parameters
-    ----------
-    proto : query_pb2.CastRaysResponse
-        The answer.
 
     Attributes
     ----------
@@ -170,13 +159,9 @@ class RayHits:
         return f"<axion.RayHits {int((self.shape >= 0).sum())} of {self.shape.size} rays meet a shape>"
 
 
+@documented
 class Distances:
     """Answer to distances.
-
-    Parameters
-    ----------
-    proto : query_pb2.GetDistancesResponse
-        The answer.
 
     Attributes
     ----------
@@ -195,15 +180,11 @@ class Distances:
         return f"<axion.Distances of {self.distance.shape[1]} pairs in {self.distance.shape[0]} worlds>"
 
 
+@documented
 class Dynamics:
     """Answer to dynamics, of the joint tree, in the nv coordinates of joint_velocity.
 
     mass_matrix dv/dt + bias_force are the forces along the coordinates.
-
-    Parameters
-    ----------
-    proto : query_pb2.GetDynamicsResponse
-        The answer.
 
     Attributes
     ----------
@@ -227,13 +208,9 @@ class Dynamics:
         return f"<axion.Dynamics of {self.jacobian.shape[1]} frames and {self.jacobian.shape[3]} coordinates>"
 
 
+@documented
 class Contacts:
     """Contacts of the last step, by columns: those of the first world asked for, then of the second, and so on.
-
-    Parameters
-    ----------
-    proto : state_pb2.GetContactsResponse
-        The answer.
 
     Attributes
     ----------

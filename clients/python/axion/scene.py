@@ -8,6 +8,7 @@ from typing import Any
 from axion.scene_joints import SceneJoints
 from axion.scene_tendons import SceneTendons
 from axion.scene_words import SHAPES, WORLD, color_of, kind_of, pose, vec3
+from axion.texts import documented, documented_part
 from axion.v1 import scene_pb2, sensor_pb2
 
 
@@ -71,29 +72,19 @@ class Scene(SceneJoints, SceneTendons):
         scene.proto.CopyFrom(proto)
         return scene
 
+    @documented_part
     def body(self, name: str, *, mass: float, inertia: Sequence[float], position: Sequence[float] = (0, 0, 0),
              rotation: Sequence[float] = (1, 0, 0, 0), center_of_mass: Sequence[float] = (0, 0, 0)) -> int:
         """Adds a rigid body.
 
         Parameters
         ----------
-        name : str
-            Its name.
         mass : float
             kg.
         inertia : sequence of float
             About the centre of mass, body axes, kg m^2: [3] xx yy zz, or [6] xx yy zz xy xz yz.
-        position : sequence of float, default (0, 0, 0)
-            x, y, z, m: [3].
-        rotation : sequence of float, default (1, 0, 0, 0)
-            Quaternion w, x, y, z: [4].
         center_of_mass : sequence of float, default (0, 0, 0)
             In the frame of the body, m: [3].
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
 
         Raises
         ------
@@ -107,6 +98,7 @@ class Scene(SceneJoints, SceneTendons):
                               inertia=scene_pb2.Inertia(**dict(zip(("xx", "yy", "zz", "xy", "xz", "yz"), inertia))))
         return len(self.proto.bodies) - 1
 
+    @documented_part
     def shape(self, kind: str, name: str, body: int | None = None, *, size: float | Sequence[float] = (),
               position: Sequence[float] = (0, 0, 0), rotation: Sequence[float] = (1, 0, 0, 0),
               color: Sequence[float] | None = None, **choices: Any) -> int:
@@ -118,16 +110,10 @@ class Scene(SceneJoints, SceneTendons):
             "plane", "sphere" (size r), "capsule" or "cylinder" (r, half length), "box" (half extents), "ellipsoid"
             (semi-axes), "mesh" (mesh="name of a mesh", no size) or "height_field" (height_field="name of one", no
             size, no body).
-        name : str
-            Its name.
         body : int, optional
             Index of the body that it is fixed to; None is the world.
         size : float or Sequence[float], optional
             Its sizes by kind, m: up to [3].
-        position : sequence of float, default (0, 0, 0)
-            x, y, z, m: [3].
-        rotation : sequence of float, default (1, 0, 0, 0)
-            Quaternion w, x, y, z: [4].
         color : sequence of float, optional
             Red, green, blue and, where it is not 1, opacity, each from 0 to 1, that it is drawn in: [3] or [4].
         **choices
@@ -135,29 +121,18 @@ class Scene(SceneJoints, SceneTendons):
             contact_dimension, contact_priority, contact_type, contact_affinity; softness (axion.v1.Softness),
             softness_mix and cone_dimension;
             torsional_friction and rolling_friction (m).
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         extents = (size,) if isinstance(size, (int, float)) else tuple(size)
         self.proto.shapes.add(name=name, kind=kind_of(SHAPES, kind), body=WORLD if body is None else body,
                               pose=pose(position, rotation), size=vec3((*extents, 0, 0, 0)[:3]), color=color_of(color), **choices)
         return len(self.proto.shapes) - 1
 
+    @documented
     def mesh(self, name: str, vertices: Iterable[Sequence[float]]) -> str:
         """Adds points whose convex hull shapes of kind "mesh" have.
 
         Parameters
         ----------
-        name : str
-            Its name.
         vertices : Iterable[Sequence[float]]
             Points, m: [vertices, 3].
 
@@ -169,14 +144,13 @@ class Scene(SceneJoints, SceneTendons):
         self.proto.meshes.add(name=name, vertices=[vec3(vertex) for vertex in vertices])
         return name
 
+    @documented
     def height_field(self, name: str, heights: Sequence[Sequence[float]], *, half_lengths: Sequence[float],
                      base: float = 0.1) -> str:
         """Adds terrain for shapes of kind "height_field".
 
         Parameters
         ----------
-        name : str
-            Its name.
         heights : sequence of Sequence[float]
             m: [rows, columns], from the least y on, each from the least x on.
         half_lengths : sequence of float
@@ -202,6 +176,7 @@ class Scene(SceneJoints, SceneTendons):
                                      heights=[float(height) for row in heights for height in row])
         return name
 
+    @documented_part
     def screw(self, name: str, child: int, parent: int | None = None, *, pitch: float, axis: Sequence[float] = (0, 0, 1),
               anchor: Sequence[float] = (0, 0, 0), lock_stiffness: float = 0.0, lock_damping: float = 0.0,
               **choices: Any) -> int:
@@ -211,40 +186,19 @@ class Scene(SceneJoints, SceneTendons):
 
         Parameters
         ----------
-        name : str
-            Its name.
-        child : int
-            Index of the body that hangs on it.
-        parent : int, optional
-            Index of the body that it hangs on; None is the world.
         pitch : float
             Way along the axis, m/rad: the lead of a turn is 2 pi of it.
-        axis : sequence of float, default (0, 0, 1)
-            Direction in the frame of the child, of any length above zero: [3].
         anchor : sequence of float, default (0, 0, 0)
             A point of the axis, in the frame of the child, m: [3].
-        lock_stiffness : float, default 0.0
-            Spring of the locked directions, N/m and N m/rad; 0 is rigid.
-        lock_damping : float, default 0.0
-            Their damper, N s/m and N m s/rad.
         **choices
             Further fields of the message, as of hinge_axis and of the turn: limits, damping, stiffness and others.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         joint = self.axes(name, child, parent, lock_stiffness=lock_stiffness, lock_damping=lock_damping, axes=[
             self.slide_axis(f"{name}_travel", axis), self.hinge_axis(name, axis, anchor, **choices)])
         self.equality(f"{name}_pitch", (joint, 0), (0.0, pitch), (joint, 1))
         return joint
 
+    @documented
     def frame(self, body: int | None = None, position: Sequence[float] = (0, 0, 0),
               rotation: Sequence[float] = (1, 0, 0, 0)) -> scene_pb2.FrameSpec:
         """Makes a frame that is fixed in a body, for sensors and tendons.
@@ -253,10 +207,6 @@ class Scene(SceneJoints, SceneTendons):
         ----------
         body : int, optional
             Index of the body; None is the world.
-        position : sequence of float, default (0, 0, 0)
-            x, y, z, m: [3].
-        rotation : sequence of float, default (1, 0, 0, 0)
-            Quaternion w, x, y, z: [4].
 
         Returns
         -------
@@ -265,6 +215,7 @@ class Scene(SceneJoints, SceneTendons):
         """
         return scene_pb2.FrameSpec(body=WORLD if body is None else body, pose=pose(position, rotation))
 
+    @documented_part
     def sensor(self, kind: str, name: str, *, zone: str | None = None, zone_size: Sequence[float] = (0, 0, 0),
                **choices: Any) -> int:
         """Adds a sensor.
@@ -273,8 +224,6 @@ class Scene(SceneJoints, SceneTendons):
         ----------
         kind : str
             Its kind in scene.proto, in small letters: "gyro", "joint_position", "frame_position" and others.
-        name : str
-            Its name.
         zone : str, optional
             Of a "touch" or an "inside_site", the kind of its shape.
         zone_size : sequence of float, default (0, 0, 0)
@@ -282,11 +231,6 @@ class Scene(SceneJoints, SceneTendons):
         **choices
             Further fields of the message: frame, reference (see frame()), joint, axis, actuator, contact (a
             ContactSensorSpec of sensor.proto), image (an ImageSpec of it), dimension, scale, cutoff, noise.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
 
         Raises
         ------
@@ -314,14 +258,13 @@ class Scene(SceneJoints, SceneTendons):
         """
         self.proto.excludes.add(body_a=body_a, body_b=body_b)
 
+    @documented
     def keyframe(self, name: str, joint_position: Sequence[float], joint_velocity: Sequence[float] = (), *,
                  time: float = 0.0, control: Sequence[float] = ()) -> None:
         """Adds a configuration to start at.
 
         Parameters
         ----------
-        name : str
-            Its name.
         joint_position : sequence of float
             Coordinates of all joints but those that close loops, rad and m: [nq], free 7, ball 4, one for each axis.
         joint_velocity : sequence of float, optional

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from axion.scene_words import WORLD, vec3
+from axion.texts import documented, documented_part
 from axion.v1 import scene_pb2
 
 
@@ -29,13 +30,12 @@ class SceneJoints:
                               anchor=vec3(anchor), **choices)
         return len(self.proto.joints) - 1
 
+    @documented
     def free(self, name: str, child: int) -> int:
         """Adds six degrees of freedom; a body with this joint has no other.
 
         Parameters
         ----------
-        name : str
-            Its name.
         child : int
             Index of the body.
 
@@ -46,96 +46,48 @@ class SceneJoints:
         """
         return self._joint(scene_pb2.JOINT_KIND_FREE, name, child, None)
 
+    @documented_part
     def fixed(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
               **choices: Any) -> int:
         """Welds two bodies; with lock_stiffness (and lock_damping), a break limit or in a loop they stay two, held at the anchor.
 
         Parameters
         ----------
-        name : str
-            Its name.
-        child : int
-            Index of the body that hangs on it.
-        parent : int, optional
-            Index of the body that it hangs on; None is the world.
-        anchor : sequence of float, default (0, 0, 0)
-            Where the joint holds, in the frame of the child, m: [3].
         **choices
             Further fields of the message: lock_stiffness, lock_damping, break_force (N) and break_torque (N m), beside
             which the field break_ratio is.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return self._joint(scene_pb2.JOINT_KIND_FIXED, name, child, parent, anchor, **choices)
 
+    @documented_part
     def ball(self, name: str, child: int, parent: int | None = None, *, anchor: Sequence[float] = (0, 0, 0),
              **choices: Any) -> int:
         """Adds three rotations about the anchor.
 
         Parameters
         ----------
-        name : str
-            Its name.
-        child : int
-            Index of the body that hangs on it.
-        parent : int, optional
-            Index of the body that it hangs on; None is the world.
-        anchor : sequence of float, default (0, 0, 0)
-            Where the joint holds, in the frame of the child, m: [3].
         **choices
             Further fields of the message: ball_damping, ball_armature, ball_stiffness, ball_upper, lock_stiffness,
             lock_damping, break_force (N).
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return self._joint(scene_pb2.JOINT_KIND_BALL, name, child, parent, anchor, **choices)
 
+    @documented_part
     def axes(self, name: str, child: int, parent: int | None = None, *, axes: Iterable[scene_pb2.AxisSpec],
              **choices: Any) -> int:
         """Adds up to three axes in a chain, slides before hinges.
 
         Parameters
         ----------
-        name : str
-            Its name.
-        child : int
-            Index of the body that hangs on it.
-        parent : int, optional
-            Index of the body that it hangs on; None is the world.
         axes : Iterable[AxisSpec]
             Each what hinge_axis or slide_axis returns.
         **choices
             Further fields of the message: lock_stiffness, lock_damping, break_force (N) and break_torque (N m), beside
             which the field break_ratio is.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return self._joint(scene_pb2.JOINT_KIND_AXES, name, child, parent, axes=axes, **choices)
 
+    @documented_part
     def hinge(self, name: str, child: int, parent: int | None = None, *, axis: Sequence[float] = (0, 0, 1),
               anchor: Sequence[float] = (0, 0, 0), lock_stiffness: float = 0.0, lock_damping: float = 0.0,
               **choices: Any) -> int:
@@ -143,72 +95,28 @@ class SceneJoints:
 
         Parameters
         ----------
-        name : str
-            Its name.
-        child : int
-            Index of the body that hangs on it.
-        parent : int, optional
-            Index of the body that it hangs on; None is the world.
-        axis : sequence of float, default (0, 0, 1)
-            Direction in the frame of the child, of any length above zero: [3].
-        anchor : sequence of float, default (0, 0, 0)
-            Where the joint holds, in the frame of the child, m: [3].
-        lock_stiffness : float, default 0.0
-            Spring of the locked directions, N/m and N m/rad; 0 is rigid.
-        lock_damping : float, default 0.0
-            Their damper, N s/m and N m s/rad.
         **choices
             Further fields of the message: as of hinge_axis: limits, damping, stiffness, armature, friction_loss and
             others.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return self.axes(name, child, parent, axes=[self.hinge_axis(name, axis, anchor, **choices)],
                          lock_stiffness=lock_stiffness, lock_damping=lock_damping)
 
+    @documented_part
     def slide(self, name: str, child: int, parent: int | None = None, *, axis: Sequence[float] = (0, 0, 1),
               lock_stiffness: float = 0.0, lock_damping: float = 0.0, **choices: Any) -> int:
         """Adds one slide.
 
         Parameters
         ----------
-        name : str
-            Its name.
-        child : int
-            Index of the body that hangs on it.
-        parent : int, optional
-            Index of the body that it hangs on; None is the world.
-        axis : sequence of float, default (0, 0, 1)
-            Direction in the frame of the child, of any length above zero: [3].
-        lock_stiffness : float, default 0.0
-            Spring of the locked directions, N/m and N m/rad; 0 is rigid.
-        lock_damping : float, default 0.0
-            Their damper, N s/m and N m s/rad.
         **choices
             Further fields of the message: as of slide_axis: limits, damping, stiffness, armature, friction_loss and
             others.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return self.axes(name, child, parent, axes=[self.slide_axis(name, axis, **choices)],
                          lock_stiffness=lock_stiffness, lock_damping=lock_damping)
 
+    @documented_part
     def planar(self, name: str, child: int, parent: int | None = None, *, normal: Sequence[float] = (0, 0, 1),
                anchor: Sequence[float] = (0, 0, 0), limits: Sequence[Sequence[float] | None] = (None, None, None),
                lock_stiffness: float = 0.0, lock_damping: float = 0.0, **choices: Any) -> int:
@@ -218,34 +126,14 @@ class SceneJoints:
 
         Parameters
         ----------
-        name : str
-            Its name.
-        child : int
-            Index of the body that hangs on it.
-        parent : int, optional
-            Index of the body that it hangs on; None is the world.
         normal : sequence of float, default (0, 0, 1)
             Direction in the frame of the child, of any length above zero: [3].
         anchor : sequence of float, default (0, 0, 0)
             Where the hinge holds, in the frame of the child, m: [3].
         limits : sequence, default (None, None, None)
             Lower and upper of each axis, m and rad: [3][2]; None is none.
-        lock_stiffness : float, default 0.0
-            Spring of the locked directions, N/m and N m/rad; 0 is rigid.
-        lock_damping : float, default 0.0
-            Their damper, N s/m and N m s/rad.
         **choices
             Further fields of the message of all three axes: damping, stiffness, armature, friction_loss and others.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         x, y = _across(normal)
         return self.axes(name, child, parent, lock_stiffness=lock_stiffness, lock_damping=lock_damping, axes=[
@@ -254,18 +142,13 @@ class SceneJoints:
             self.hinge_axis(f"{name}_RZ", normal, anchor, limits=limits[2], **choices)])
 
     @staticmethod
+    @documented_part
     def hinge_axis(name: str, axis: Sequence[float] = (0, 0, 1), anchor: Sequence[float] = (0, 0, 0), *,
                    limits: Sequence[float] | None = None, **choices: Any) -> scene_pb2.AxisSpec:
         """Makes an axis to turn about, for `axes`.
 
         Parameters
         ----------
-        name : str
-            Its name.
-        axis : sequence of float, default (0, 0, 1)
-            Direction in the frame of the child, of any length above zero: [3].
-        anchor : sequence of float, default (0, 0, 0)
-            Where the joint holds, in the frame of the child, m: [3].
         limits : sequence of float, optional
             Lower and upper, rad: [2]; None is none.
         **choices
@@ -276,40 +159,26 @@ class SceneJoints:
         -------
         AxisSpec
             The axis.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return SceneJoints._axis(scene_pb2.AXIS_KIND_HINGE, name, axis, limits, anchor=vec3(anchor), **choices)
 
     @staticmethod
+    @documented_part
     def slide_axis(name: str, axis: Sequence[float] = (0, 0, 1), *, limits: Sequence[float] | None = None,
                    **choices: Any) -> scene_pb2.AxisSpec:
         """Makes a line to slide along, for `axes`.
 
         Parameters
         ----------
-        name : str
-            Its name.
-        axis : sequence of float, default (0, 0, 1)
-            Direction in the frame of the child, of any length above zero: [3].
         limits : sequence of float, optional
             Lower and upper, m: [2]; None is none.
         **choices
-            Further fields of the message: reference, initial_position, armature, damping, stiffness,
-            spring_reference, friction_loss.
+            As of hinge_axis.
 
         Returns
         -------
         AxisSpec
             The axis.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         return SceneJoints._axis(scene_pb2.AXIS_KIND_SLIDE, name, axis, limits, **choices)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from axion.scene_words import ACTUATORS, kind_of, with_range
+from axion.texts import documented, documented_part
 from axion.v1 import scene_pb2
 
 
@@ -14,14 +15,13 @@ class SceneTendons:
 
     proto: scene_pb2.SceneSpec
 
+    @documented_part
     def tendon(self, name: str, terms: Iterable[tuple[int, int, float]] = (), *,
                path: Iterable[scene_pb2.TendonPoint] = (), limits: Sequence[float] | None = None, **choices: Any) -> int:
         """Adds a weighted sum of joint coordinates, or a string along a path through space.
 
         Parameters
         ----------
-        name : str
-            Its name.
         terms : Iterable[tuple[int, int, float]], optional
             Joint, axis and coefficient of each coordinate.
         path : Iterable[TendonPoint], optional
@@ -31,16 +31,6 @@ class SceneTendons:
         **choices
             Further fields of the message: armature, damping, stiffness, spring_reference, spring_slack,
             friction_loss.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         if limits is not None:
             choices["limited"] = True
@@ -67,6 +57,7 @@ class SceneTendons:
         return scene_pb2.TendonPoint(kind=scene_pb2.TENDON_POINT_KIND_SITE, frame=frame)
 
     @staticmethod
+    @documented
     def path_sphere(frame: scene_pb2.FrameSpec, radius: float,
                     side: scene_pb2.FrameSpec | None = None) -> scene_pb2.TendonPoint:
         """Makes a sphere that a tendon wraps about between two sites.
@@ -75,10 +66,6 @@ class SceneTendons:
         ----------
         frame : FrameSpec
             A frame(), whose origin is the centre.
-        radius : float
-            m.
-        side : FrameSpec, optional
-            A frame() on whose side the tendon passes, or through the body where that is within it; None is either.
 
         Returns
         -------
@@ -88,6 +75,7 @@ class SceneTendons:
         return scene_pb2.TendonPoint(kind=scene_pb2.TENDON_POINT_KIND_SPHERE, frame=frame, radius=radius, side=side)
 
     @staticmethod
+    @documented
     def path_cylinder(frame: scene_pb2.FrameSpec, radius: float,
                       side: scene_pb2.FrameSpec | None = None) -> scene_pb2.TendonPoint:
         """Makes a cylinder without ends that a tendon wraps about between two sites.
@@ -96,10 +84,6 @@ class SceneTendons:
         ----------
         frame : FrameSpec
             A frame(), whose z axis is the axis.
-        radius : float
-            m.
-        side : FrameSpec, optional
-            A frame() on whose side the tendon passes, or through the body where that is within it; None is either.
 
         Returns
         -------
@@ -124,14 +108,13 @@ class SceneTendons:
         """
         return scene_pb2.TendonPoint(kind=scene_pb2.TENDON_POINT_KIND_PULLEY, divisor=divisor)
 
+    @documented_part
     def equality(self, name: str, first: tuple[int, int] | int, polynomial: Sequence[float],
                  second: tuple[int, int] | int | None = None, **choices: Any) -> int:
         """Holds a coordinate at a polynomial of another.
 
         Parameters
         ----------
-        name : str
-            Its name.
         first : tuple[int, int] or int
             Joint and axis, or index of a tendon: polynomial[0] + polynomial[1] second + ... is where it is held.
         polynomial : sequence of float
@@ -140,16 +123,6 @@ class SceneTendons:
             Likewise; without it first is held at polynomial[0].
         **choices
             Further fields of the message: stiffness, damping.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         def coordinate(of: tuple[int, int] | int) -> scene_pb2.Coordinate:
             return scene_pb2.Coordinate(tendon=of) if isinstance(of, int) else scene_pb2.Coordinate(joint=of[0], axis=of[1])
@@ -190,6 +163,7 @@ class SceneTendons:
         tendon = self.tendon(name, path=[self.path_site(first), self.path_site(second)])
         return self.equality(name, tendon, (length,), **choices)
 
+    @documented_part
     def actuator(self, kind: str, name: str, joint: int = 0, axis: int = 0, *, tendon: int | None = None,
                  control_range: Sequence[float] | None = None, effort_range: Sequence[float] | None = None,
                  **choices: Any) -> int:
@@ -199,8 +173,6 @@ class SceneTendons:
         ----------
         kind : str
             "motor", "position", "velocity", "affine" or "muscle".
-        name : str
-            Its name.
         joint : int, default 0
             Index of the joint.
         axis : int, default 0
@@ -214,16 +186,6 @@ class SceneTendons:
         **choices
             Further fields of the message: gear, kp, kd; gain and bias ([3] each, "affine"); muscle (an
             actuator_pb2.Muscle); of a motor that acts at a frame(): site, site_gear and perhaps site_reference.
-
-        Returns
-        -------
-        int
-            Its index, which later methods take.
-
-        Raises
-        ------
-        ValueError
-            A field does not exist, or has not so many numbers.
         """
         with_range(choices, "control", control_range)
         with_range(choices, "effort", effort_range)

@@ -47,13 +47,8 @@ class StopRequests:
             self._give_back(number)
 
     def wait(self, ended: Callable[[float], bool]) -> None:
-        """Waits until somebody asks, or until the program has ended by itself.
-
-        Parameters
-        ----------
-        ended : Callable
-            Waits for so many seconds at most; true once there is nothing more to wait for.
-        """
+        """Waits until somebody asks, or until the program has ended by itself: `ended` waits for so many seconds at most, and is true once
+        there is nothing more to wait for."""
         while not self.asked and not ended(_PERIOD_SECONDS):
             pass
 

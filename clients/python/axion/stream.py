@@ -14,6 +14,7 @@ import numpy.typing as npt
 from axion import results
 from axion.errors import from_rpc_error
 from axion.tensors import Worlds
+from axion.texts import documented
 
 if TYPE_CHECKING:
     from axion.batch import Batch
@@ -23,19 +24,13 @@ if TYPE_CHECKING:
 _END = object()
 
 
+@documented
 class StepStream:
     """Steps over one connection, sent ahead of their answers; Batch.stream makes it.
 
     It is a context manager; send and receive from one thread. A request that the server refuses ends the stream: the
     answers before it arrive, then receive raises. What was not answered when the server went away is sent again when
     it is back.
-
-    Parameters
-    ----------
-    client : Client
-        The connection.
-    batch : Batch
-        The worlds.
 
     Examples
     --------
@@ -78,34 +73,12 @@ class StepStream:
         """int : Requests sent and not yet answered."""
         return len(self._unanswered)
 
+    @documented
     def send(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
              record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
              body_wrench: npt.ArrayLike | None = None, request_id: str = "",
              mocap_pose: npt.ArrayLike | None = None) -> None:
         """Sends a step, without waiting for its answer.
-
-        Parameters
-        ----------
-        control : array_like, optional
-            Controls (rad, m, N or N m as the actuator says): [nu], [n, nu] or [n, steps, nu]. None keeps the last.
-        steps : int, default 1
-            How many steps.
-        outputs : str or Iterable[str], optional
-            Names of the fields to return, for example ("body_pose", "joint_velocity"); Model.proto.fields lists them.
-        record_every : int, default 0
-            0 returns the outputs after the last step; r returns them after every r steps.
-        worlds : int, sequence of int or mask, optional
-            Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-        expected_step : int, optional
-            Step index that every world must be at.
-        body_wrench : array_like, optional
-            Force (N), then torque about the centre of mass (N m), world frame, held over the steps: [n, nb, 6].
-        request_id : str, default ''
-            A repeated one gets the first answer again and steps nothing, so that a retry is safe. Without one a
-            client that retries makes one.
-        mocap_pose : array_like, optional
-            Where the mocap bodies stand, x y z (m) and quaternion w x y z: [n, mocap bodies, 7]. None leaves them
-            where they are; Model.proto.mocaps names them.
 
         Raises
         ------

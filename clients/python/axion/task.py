@@ -13,6 +13,7 @@ import numpy.typing as npt
 from google.protobuf import json_format
 
 from axion import results, tensors
+from axion.texts import documented
 from axion.v1 import simulation_pb2, task_pb2
 
 _Floats: TypeAlias = "npt.NDArray[np.float64]"
@@ -55,13 +56,9 @@ def task_spec(task: TaskLike) -> task_pb2.TaskSpec:
         raise ValueError(f"task: {error}") from None
 
 
+@documented
 class TaskResult(results.StepResult):
     """Answer to a step of a task: a StepResult, besides what the task computes of the n worlds.
-
-    Parameters
-    ----------
-    proto : StepResponse
-        The answer.
 
     Attributes
     ----------

@@ -104,6 +104,11 @@ def to_array(tensor: tensor_pb2.Tensor) -> npt.NDArray[Any]:
     return array if sys.byteorder == "little" else array.astype(dtype.newbyteorder("="))
 
 
+def with_data(tensor: tensor_pb2.Tensor, array: npt.NDArray[Any]) -> tensor_pb2.Tensor:
+    """A tensor of an array of the type that another has."""
+    return tensor_pb2.Tensor(dtype=tensor.dtype, shape=array.shape, data=array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
+
+
 def world_indices(worlds: Worlds, world_count: int, name: str = "worlds") -> list[int]:
     """A list of indices for `repeated int32 world_indices`; None means all worlds and gives an empty list.
 

@@ -19,13 +19,7 @@ _VERBS = {"view": ("axion.viewing.verbs", "view"), "render": ("axion.viewing.ver
 
 
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the flags of the server and its credentials, which all verbs have.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-        Gets the flags.
-    """
+    """Adds the flags of the server and its credentials, which all verbs have."""
     parser.add_argument("--server", help="host:port; without a port 8470 [AXION_SERVER, 127.0.0.1:8470, or one that is started for this]")
     parser.add_argument("--token", help="of the tenant; better by AXION_TOKEN")
     parser.add_argument("--tls", action="store_true", default=None, help="TLS with the system's authorities")
@@ -37,85 +31,33 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def connect(given: argparse.Namespace) -> Client:
-    """Opens the connection that the flags of add_server_arguments describe.
-
-    Parameters
-    ----------
-    given : argparse.Namespace
-        The parsed flags.
-
-    Returns
-    -------
-    Client
-        The connection, which the caller closes.
-
-    Raises
-    ------
-    ValueError
-        Credentials cannot be used.
-    """
+    """The connection that the flags of add_server_arguments describe, which the caller closes. ValueError for credentials that cannot be
+    used."""
     return Client(given.server, **credentials_of(given))
 
 
 def credentials_of(given: argparse.Namespace) -> dict[str, Any]:
-    """Collects what the flags of add_server_arguments say besides the address.
-
-    Parameters
-    ----------
-    given : argparse.Namespace
-        The parsed flags.
-
-    Returns
-    -------
-    dict of str to Any
-        Arguments of Client, by name.
-    """
+    """What the flags of add_server_arguments say besides the address: arguments of Client, by name."""
     return {name: getattr(given, name) for name in ("token", "tls", "tls_ca", "tls_cert", "tls_key", "tls_server_name", "insecure_token")}
 
 
 def tell_progress(what: str, done: float, whole: float, unit: str = "") -> None:
-    """Shows on a terminal's error output how far a long work is; shows nothing where that is no terminal.
-
-    Parameters
-    ----------
-    what : str
-        The work.
-    done, whole : float
-        How much of it is done, of how much; the line ends when all is done.
-    unit : str, default ""
-        Of both.
-    """
+    """Shows on a terminal's error output how much is done of a long work; the line ends when all is. Nothing where that is no terminal."""
     if sys.stderr.isatty():
         end = "\n" if done >= whole else ""
         print(f"\r{what}: {round(min(done, whole), 2):,.9g} of {round(whole, 2):,.9g} {unit}\033[K", end=end, file=sys.stderr, flush=True)
 
 
 def over_progress() -> str:
-    """Makes what a line begins with that takes the place of tell_progress's.
-
-    Returns
-    -------
-    str
-        Codes of a terminal; nothing where the error output is none.
-    """
+    """What a line begins with that takes the place of tell_progress's: codes of a terminal, or nothing where the error output is none."""
     return "\r\033[K" if sys.stderr.isatty() else ""
 
 
 def in_words(verb: str, run: Callable[[], int]) -> int:
-    """Runs a verb and says its errors in words, on the error output.
+    """Runs a verb and says its errors on the error output, in words that begin with its name.
 
-    Parameters
-    ----------
-    verb : str
-        Its name, which the words begin with.
-    run : callable
-        Does the work and returns the exit code.
-
-    Returns
-    -------
-    int
-        The exit code: that of `run`; 1 where the server refuses or a file cannot be used; 2 where the command line is wrong; 130 where
-        it was interrupted.
+    The exit code is that of `run`; 1 where the server refuses or a file cannot be used; 2 where the command line is wrong; 130 where it was
+    interrupted.
     """
     try:
         return run()
@@ -135,40 +77,15 @@ def in_words(verb: str, run: Callable[[], int]) -> int:
 
 
 def parser(verb: str) -> argparse.ArgumentParser:
-    """Makes the parser of a verb's command line, which is the one definition of its flags.
-
-    Parameters
-    ----------
-    verb : {"view", "render", "train", "play"}
-        The verb.
-
-    Returns
-    -------
-    argparse.ArgumentParser
-        What reads its command line.
-
-    Raises
-    ------
-    ImportError
-        Packages of its extra are not installed.
-    """
+    """The parser of a verb's command line, which is the one definition of its flags. ImportError where packages of its extra are not
+    installed."""
     made: argparse.ArgumentParser = importlib.import_module(_VERBS[verb][0]).parser(verb)
     return made
 
 
 def flags(verb: str) -> list[dict[str, str | bool]]:
-    """Lists the flags of a verb, for shells that complete command lines.
-
-    Parameters
-    ----------
-    verb : {"view", "render", "train", "play"}
-        The verb.
-
-    Returns
-    -------
-    list of dict
-        Of each flag: `name`, with its dashes; `value`, whether a value follows; `help`, which is one line.
-    """
+    """The flags of a verb, for shells that complete command lines: of each `name`, with its dashes; `value`, whether a value follows;
+    `help`, which is one line."""
     of_verb = parser(verb)
     formatter = of_verb.formatter_class(prog=of_verb.prog)
     return [{"name": name, "value": action.nargs != 0, "help": formatter._expand_help(action) if action.help else ""}
@@ -184,18 +101,7 @@ def _document(verb: str) -> dict[str, Any]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Looks whether a file can be written, before work is done for it; leaves nothing behind.
-
-    Parameters
-    ----------
-    path : str or path
-        Of the file.
-
-    Raises
-    ------
-    OSError
-        It cannot be written.
-    """
+    """Looks whether a file can be written, before work is done for it; leaves nothing behind. OSError where it cannot."""
     existed = os.path.exists(path)
     with open(path, "ab"):
         pass
@@ -204,18 +110,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs a verb: its name and its flags; or, after the word `flags`, says which flags a verb has.
-
-    Parameters
-    ----------
-    words : sequence of str, optional
-        The command line without the program; sys.argv by default.
-
-    Returns
-    -------
-    int
-        The exit code, as in_words says.
-    """
+    """Runs a verb: its name and its flags (sys.argv by default); or, after the word `flags`, says which flags it has. The exit code is as
+    in_words says."""
     told = list(sys.argv[1:] if words is None else words)
     is_asked = told[:1] == ["flags"]
     verb, rest = (told[1], told[2:]) if is_asked and len(told) > 1 else (told[0] if told else "", told[1:])

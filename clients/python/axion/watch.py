@@ -11,6 +11,7 @@ import grpc
 from axion import results, tensors
 from axion.errors import from_rpc_error
 from axion.tensors import Worlds
+from axion.texts import documented
 from axion.v1 import watch_pb2
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def watch_request(batch: str, world_count: int, fields: str | Iterable[str], wor
         fields=[fields] if isinstance(fields, str) else fields, rate=rate, contacts=contacts, solver_stats=solver_stats)
 
 
+@documented
 class Watch(Iterator[Frame]):
     """An iterator over frames of a batch: one at once, then one whenever the worlds have changed. Batch.watch makes it.
 
@@ -64,20 +66,8 @@ class Watch(Iterator[Frame]):
 
     Parameters
     ----------
-    client : Client
-        The connection.
-    batch : Batch
-        The worlds.
     fields : str or Iterable[str]
         Names of fields.
-    worlds : int, sequence of int or mask
-        Which worlds: one index, n distinct indices, or a boolean mask [world_count]; None is all of them.
-    rate : float
-        Frames a second at most.
-    contacts : bool
-        Whether frames have the contacts.
-    solver_stats : bool
-        Whether frames have what the solver did.
 
     Examples
     --------

@@ -20,7 +20,7 @@ class Surface(unittest.TestCase):
             return {name for name, value in inspect.getmembers(kind) if not name.startswith("_") and callable(value)}
 
         self.assertEqual(public(axion.Client) - public(axion.aio.Client), {"wait_until_ready"})
-        self.assertEqual(public(axion.Batch) - public(axion.aio.Batch), {"stream", "step_request", "kept_alive"})
+        self.assertEqual(public(axion.Batch) - public(axion.aio.Batch), {"stream", "kept_alive"})
         self.assertEqual(axion.aio.Batch.step.__doc__, axion.Batch.step.__doc__)
 
 
@@ -66,6 +66,17 @@ class Calls(AxiondCase):
             return [int(result.step_index[0]) for result in results]
 
         self.assertEqual(self.run_with_client(scenario), list(range(1, 9)))
+
+    def test_names_in_queries_are_asked_of_the_model(self):
+        async def scenario(client):
+            async with await client.create_batch(await client.create_model(path=QUADRUPED), 1) as batch:
+                with self.assertRaisesRegex(KeyError, "body: 'tail' is none of"):
+                    await batch.cast_rays([[0, 0, 3.0]], [[0, 0, -1.0]], body="tail")
+                motion = await batch.dynamics([("trunk", [0, 0, 0])])
+                return [(await batch.dynamics([(0, [0, 0, 0])])).jacobian, motion.jacobian]
+
+        by_index, by_name = self.run_with_client(scenario)
+        np.testing.assert_array_equal(by_index, by_name)
 
     def test_refusals_name_their_field(self):
         async def scenario(client):

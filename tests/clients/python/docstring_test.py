@@ -1,9 +1,12 @@
 """Docstrings of all that is public: numpydoc's sections, every parameter, what is returned and raised, shapes of arrays."""
 
+import ast
 import importlib
 import importlib.util
 import inspect
+import pathlib
 import re
+import textwrap
 import unittest
 
 import axion
@@ -11,6 +14,7 @@ import axion.aio
 import axion.names
 
 HAS_NUMPYDOC = importlib.util.find_spec("numpydoc") is not None
+IS_CHECKOUT = pathlib.Path(axion.__file__).parents[1].joinpath("setup.py").exists()
 # What numpydoc's validator must find nothing of: no docstring; parameters that are not, are unknown or out of order, without a type or
 # words; no section of what is returned or yielded, or one without words; sections in another order or without their line.
 CODES = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01", "RT03", "SS01", "YD01"}
@@ -91,6 +95,17 @@ class Docstrings(unittest.TestCase):
         self.assertGreater(count, 150)
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
 
+    @unittest.skipIf(IS_CHECKOUT, "a checkout is completed as it is imported")
+    def test_files_that_are_installed_have_the_docstrings_that_help_shows(self):
+        wrong, count = [], 0
+        for path, value, call in documented():
+            source = ast.parse(textwrap.dedent(inspect.getsource(call or value))).body[0]
+            if ast.get_docstring(source) != inspect.getdoc(call or value):
+                wrong.append(path)
+            count += 1
+        self.assertGreater(count, 150)
+        self.assertEqual(wrong, [])
+
     def test_arrays_have_shapes(self):
         wrong = []
         for path, value, call in documented():
@@ -108,10 +123,11 @@ class Docstrings(unittest.TestCase):
         self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
 
     def test_calls_of_the_server_say_what_they_raise(self):
-        for cls in (axion.Client, axion.Batch):
-            for name, _, call in members(cls):
-                if hasattr(call, "__wrapped__"):
-                    self.assertIn("AxionError", section(inspect.getdoc(call), "Raises"), f"{cls.__name__}.{name}")
+        calls = [(f"{cls.__name__}.{name}", call) for cls in (axion.Client, axion.Batch, axion.FleetBatch) for name, _, call in members(cls)
+                 if (name.startswith("list_") or "timeout" in inspect.signature(call).parameters) and name != "wait_until_ready"]
+        self.assertGreater(len(calls), 35)
+        for path, call in calls:
+            self.assertIn("AxionError", section(inspect.getdoc(call), "Raises"), path)
 
 
 if __name__ == "__main__":

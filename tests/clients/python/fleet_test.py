@@ -58,6 +58,30 @@ class FleetOfThree(unittest.TestCase):
                 self.assertEqual(sum(batch.placement.values()), WORLDS)
                 self.expect_same(self.asked(batch), expected)
 
+    def test_what_is_asked_of_worlds_in_any_order_is_what_one_server_says(self):
+        def asked(batch):
+            batch.reset(keyframe="stand", worlds=[8, 1, 5])
+            batch.set_state(worlds=[2, 7], parameters={"gravity": [[0, 0, -1.0], [0, 0, -2.0]]})
+            batch.step(np.linspace(-0.2, 0.2, self.model.control_count), steps=40)
+            some = np.array([7, 2, 9, 0, 5])
+            contacts, stats = batch.contacts(some), batch.world_stats(some)
+            hits = batch.cast_rays([[0, 0, 3.0], [0.1, 0, 3.0]], np.tile([0, 0, -1.0], (2, 1)), some, body="trunk", heading_only=True)
+            own = batch.cast_rays(np.arange(30.0).reshape(5, 2, 3) * 0.01 + 2, np.tile([0, 0, -1.0], (5, 2, 1)), some)
+            near = batch.distances([(0, 1), (self.model.shape_names[3], 0)], some)
+            motion = batch.dynamics([("trunk", [0, 0, 0.1])], some)
+            told = [contacts.world, contacts.contact_count, contacts.point, contacts.gap, contacts.shape_b, stats.world,
+                    stats.newton_iterations, stats.residual, np.array(stats.joint_mode), hits.distance, hits.shape, own.distance,
+                    near.distance, near.point_a, motion.jacobian, motion.mass_matrix, batch.get_parameters("gravity", some)["gravity"],
+                    batch.get_state("snapshot", some)["snapshot"]]
+            self.assertEqual(hits.shape.dtype, np.int32)
+            self.assertGreater(len(contacts), 5)
+            batch.set_state(worlds=some[::-1], snapshot=batch.get_state("snapshot", some)["snapshot"])
+            return [told, [batch.get_state("body_pose")["body_pose"], batch.get_state("time", [3, 1]).time]]
+        with self.fleet._members[0].client.create_batch(self.model, WORLDS, 0.005) as batch:
+            expected = asked(batch)
+        with self.fleet.create_batch(self.model, WORLDS, 0.005, shares=[3, 1, 6]) as batch:
+            self.expect_same(asked(batch), expected)
+
     def test_lost_servers_worlds_go_on_elsewhere_with_the_same_bits(self):
         expected = self.alone()
         for every in (1, 4, 100):
@@ -101,6 +125,14 @@ class FleetOfThree(unittest.TestCase):
                 batch.step(worlds=[4])
             with self.assertRaises(axion.InvalidArgumentError):
                 batch.step(np.zeros((4, 3)))
+            with self.assertRaisesRegex(ValueError, r"control: has shape \[3, 12\]; it must have a row for each of 4 worlds"):
+                batch.step(np.zeros((3, 12)))
+            with self.assertRaisesRegex(ValueError, "snapshot: has 2 values for 4 worlds"):
+                batch.set_state(snapshot=list(batch.get_state("snapshot", [0, 1])["snapshot"]))
+            for choices in ({"request_id": "mine"}, {"expected_step": 0}, {"timeout": 9.0}):
+                with self.assertRaisesRegex(ValueError, f"{next(iter(choices))}: what changes the worlds of a fleet takes none"):
+                    batch.step(**choices)
+            np.testing.assert_array_equal(batch.get_state("time", timeout=60).step_index, 0)
 
     def test_episodes_go_on_when_a_server_is_lost(self):
         try:

@@ -12,7 +12,7 @@ try:
     import mujoco
 
     import axion.gym
-    from axion.gym import Mechanics, TaskVectorEnv
+    from axion.gym import AxionVectorEnv, Mechanics, TaskVectorEnv
 except ImportError:
     gymnasium = None
 
@@ -117,6 +117,30 @@ class GymnasiumTasks(TaskCase):
                 self.assertEqual(infos["episode"]["l"][world], infos["counted"]["l"][world])
                 self.assertAlmostEqual(infos["episode"]["r"][world], infos["counted"]["r"][world], places=9)
         self.assertGreater(ends, 3)
+
+    def test_infos_of_ended_episodes_have_the_keys_of_gymnasiums_own_vector_environments(self):
+        def infos_of(envs):
+            self.addCleanup(envs.close)
+            envs.reset(seed=1)
+            for _ in range(2):
+                answer = envs.step(np.full((3, 1), 0.1, dtype=np.float32))
+            self.assertTrue(answer[3].all())
+            self.assertIs(envs.metadata["autoreset_mode"], gymnasium.vector.AutoresetMode.SAME_STEP)
+            return answer[4]
+        choices = {"max_episode_steps": 2}
+        theirs = infos_of(gymnasium.make_vec("InvertedPendulum-v5", 3, vectorization_mode="sync", **choices,
+                                             vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP}))
+        finals = {name for name in theirs if "final" in name}
+        self.assertEqual(finals, {"final_obs", "_final_obs", "final_info", "_final_info"})
+        for kind in (TaskVectorEnv, AxionVectorEnv):
+            infos = infos_of(kind("InvertedPendulum-v5", 3, client=self.client, autoreset_mode="SameStep", **choices))
+            self.assertEqual({name for name in infos if "final" in name}, finals)
+            self.assertLessEqual(set(theirs["final_info"]), set(infos["final_info"]))
+            for name in ("final_obs", "_final_obs", "_final_info"):
+                self.assertEqual((infos[name].dtype, infos[name].shape), (theirs[name].dtype, theirs[name].shape))
+            for name, value in theirs["final_info"].items():  # a term of 1 is an integer there
+                self.assertEqual(infos["final_info"][name].shape, value.shape)
+            self.assertEqual(infos["final_obs"][0].shape, theirs["final_obs"][0].shape)
 
     def test_same_step_answers_the_last_observation_beside_the_first(self):
         next_step = TaskVectorEnv("InvertedPendulum-v5", 3, client=self.client, max_episode_steps=4)

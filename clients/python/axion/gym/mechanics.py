@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from axion.texts import documented
 from axion.v1 import scene_pb2
 
 if TYPE_CHECKING:
@@ -136,13 +137,9 @@ class Mechanics:
             body = parents[body]
         return body
 
+    @documented
     def body(self, name: str) -> int:
         """Finds a body of the file.
-
-        Parameters
-        ----------
-        name : str
-            Its name.
 
         Returns
         -------
@@ -158,15 +155,9 @@ class Mechanics:
             raise KeyError(f"{name!r} is none of the bodies {', '.join(self.body_names)}")
         return self.body_names.index(name)
 
+    @documented
     def joint_velocity(self, qpos: Floats, qvel: Floats) -> Floats:
         """Computes the server's joint_velocity of MuJoCo's coordinates.
-
-        Parameters
-        ----------
-        qpos : numpy.ndarray
-            rad, m: [n, nq].
-        qvel : numpy.ndarray
-            rad/s, m/s: [n, nv].
 
         Returns
         -------
@@ -182,13 +173,12 @@ class Mechanics:
             result[:, v + 3:v + 6] = omega
         return result
 
+    @documented
     def qvel(self, qpos: Floats, joint_velocity: Floats) -> Floats:
         """Computes MuJoCo's velocities of the server's.
 
         Parameters
         ----------
-        qpos : numpy.ndarray
-            rad, m: [n, nq].
         joint_velocity : numpy.ndarray
             rad/s, m/s: [n, nv].
 

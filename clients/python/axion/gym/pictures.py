@@ -19,19 +19,8 @@ RENDER_MODES = ["rgb_array"]
 
 
 def followed_body(model: Model) -> str | None:
-    """Finds the body that a camera is to move with.
-
-    Parameters
-    ----------
-    model : Model
-        Of the worlds.
-
-    Returns
-    -------
-    str or None
-        That of the first joint, where no actuator acts on it; None where the robot is held at a place, or driven along
-        a rail.
-    """
+    """The body that a camera is to move with: that of the first joint, where no actuator acts on it; None where the robot is held at a
+    place, or driven along a rail."""
     proto = model.proto
     driven = {actuator.joint for actuator in proto.actuators if not actuator.HasField("tendon") and not actuator.HasField("site")}
     if not proto.joints or proto.joints[0].position_count == 0 or 0 in driven or proto.joints[0].child < 0:
@@ -42,23 +31,8 @@ def followed_body(model: Model) -> str | None:
 class Pictures:
     """Draws the worlds of a batch, a picture each, with axion.Renderer.
 
-    Parameters
-    ----------
-    model : Model
-        Of the worlds.
-    width : int
-        pixels.
-    height : int
-        pixels.
-    camera : Camera, optional
-        From where; None: moving with followed_body, where there is one, as far off as shows all of the robot at first.
-
-    Raises
-    ------
-    gymnasium.error.DependencyNotInstalled
-        The extra `view` is not there.
-    ValueError
-        A number is out of its range.
+    A camera of None moves with followed_body, where there is one, as far off as shows all of the robot at first. Raises
+    gymnasium.error.DependencyNotInstalled without the extra `view`, ValueError for a number of pixels or a camera out of range.
     """
 
     def __init__(self, model: Model, width: int, height: int, camera: Camera | None) -> None:
@@ -71,23 +45,7 @@ class Pictures:
         self._renderer = Renderer(model, width, height, camera or FreeCamera(track=followed_body(model)), samples=1)
 
     def of(self, batch: Batch | FleetBatch) -> tuple[npt.NDArray[np.uint8], ...]:
-        """Draws all worlds as they stand.
-
-        Parameters
-        ----------
-        batch : Batch or FleetBatch
-            Of the model.
-
-        Returns
-        -------
-        tuple of numpy.ndarray
-            Uint8 [height, width, 3] each.
-
-        Raises
-        ------
-        AxionError
-            The batch is gone.
-        """
+        """All worlds as they stand: uint8 [height, width, 3] each. AxionError where the batch is gone."""
         mocaps = len(self._renderer.model.proto.mocaps) > 0
         state = batch.get_state(("body_pose", "mocap_pose") if mocaps else ("body_pose",))
         return tuple(self._renderer.render(state["body_pose"][world], mocap_pose=state["mocap_pose"][world] if mocaps else None)
@@ -95,83 +53,24 @@ class Pictures:
 
 
 def checked_mode(render_mode: str | None) -> str | None:
-    """Looks whether there are such pictures.
-
-    Parameters
-    ----------
-    render_mode : str or None
-        Gymnasium's.
-
-    Returns
-    -------
-    str or None
-        It.
-
-    Raises
-    ------
-    ValueError
-        There are none such.
-    """
+    """Gymnasium's render_mode; ValueError where there are no such pictures."""
     if render_mode is not None and render_mode not in RENDER_MODES:
         raise ValueError(f"render_mode: {render_mode!r} is none of {', '.join(RENDER_MODES)}; axion.view shows worlds in a browser")
     return render_mode
 
 
 def picture_metadata(step_seconds: float) -> dict[str, object]:
-    """What Gymnasium's metadata say of pictures.
-
-    Parameters
-    ----------
-    step_seconds : float
-        s, of a step of the task.
-
-    Returns
-    -------
-    dict
-        It has "render_modes" and "render_fps", at which a movie plays as fast as the worlds.
-    """
+    """What Gymnasium's metadata say of pictures: "render_modes", and "render_fps", at which a movie plays as fast as the worlds."""
     return {"render_modes": list(RENDER_MODES), "render_fps": max(1, round(1 / step_seconds))}
 
 
 def pictures_of(model: Model, render_mode: str | None, width: int, height: int, camera: Camera | None) -> Pictures | None:
-    """Makes what draws, before there is an episode: what it lacks is told then.
-
-    Parameters
-    ----------
-    model : Model
-        Of the worlds.
-    render_mode : str or None
-        As checked_mode gave it.
-    width, height : int
-        pixels.
-    camera : Camera or None
-        As of Pictures.
-
-    Returns
-    -------
-    Pictures or None
-        None without a render_mode.
-    """
+    """What draws, made before there is an episode, so that what it lacks is told then; None without a render_mode."""
     return None if render_mode is None else Pictures(model, width, height, camera)
 
 
 def drawn(envs: object, pictures: Pictures | None, batch: Batch | FleetBatch) -> tuple[npt.NDArray[np.uint8], ...] | None:
-    """Draws worlds, or warns as Gymnasium does where there is no render_mode.
-
-    Parameters
-    ----------
-    envs : object
-        The environments, for the warning.
-    pictures : Pictures or None
-        As pictures_of gave it.
-    batch : Batch or FleetBatch
-        Of the model.
-
-    Returns
-    -------
-    tuple of numpy.ndarray, or None
-        Uint8 [height, width, 3] each.
-    """
+    """Worlds, uint8 [height, width, 3] each; or None and a warning, as Gymnasium has it, where there is no render_mode."""
     if pictures is None:
         gymnasium.logger.warn(f"render() of {envs} without a render_mode: there are pictures with render_mode='rgb_array'")
         return None

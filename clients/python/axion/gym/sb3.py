@@ -21,6 +21,7 @@ from gymnasium.vector import AutoresetMode
 from axion.gym.server_tasks import ServerTask
 from axion.gym.task_env import TaskVectorEnv
 from axion.gym.vector_env import AxionVectorEnv
+from axion.texts import documented
 
 try:
     from stable_baselines3.common.monitor import Monitor  # type: ignore[import-not-found, import-untyped, unused-ignore]
@@ -73,14 +74,9 @@ class AxionVecEnv(VecEnv):  # type: ignore[misc, unused-ignore]
         self._reset_options()
         return observations
 
+    @documented
     def step_async(self, actions: npt.NDArray[np.float32]) -> None:
-        """Takes the actions of the next step_wait.
-
-        Parameters
-        ----------
-        actions : numpy.ndarray
-            [num_envs, nu].
-        """
+        """Takes the actions of the next step_wait."""
         self._actions = np.asarray(actions, np.float32)
 
     def step_wait(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
@@ -153,13 +149,12 @@ class AxionVecEnv(VecEnv):  # type: ignore[misc, unused-ignore]
         return self.envs.render() or [None for _ in range(self.num_envs)]
 
 
+@documented
 def make_sb3(task: ServerTask | str, num_envs: int = 1, **choices: Any) -> AxionVecEnv:
     """Makes an AxionVecEnv whose task the server computes.
 
     Parameters
     ----------
-    task : ServerTask or str
-        A ServerTask, or the name of one of Gymnasium's.
     num_envs : int, default 1
         Worlds.
     **choices

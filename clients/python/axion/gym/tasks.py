@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axion.gym.mechanics import Floats, Mechanics, WorldState
+from axion.texts import documented
 
 Terms = dict[str, Floats]
 
@@ -95,15 +96,9 @@ class Task:
         drawn = rng.standard_normal(len(qvel)) * noise if self.normal_velocity_noise else rng.uniform(-noise, noise, len(qvel))
         return position, qvel + drawn
 
+    @documented
     def observe(self, robot: Mechanics, state: WorldState) -> Floats:
         """Computes what is observed.
-
-        Parameters
-        ----------
-        robot : Mechanics
-            The bodies of the file.
-        state : WorldState
-            Of n worlds.
 
         Returns
         -------
@@ -112,13 +107,12 @@ class Task:
         """
         return np.concatenate([state.qpos, state.qvel], axis=1)
 
+    @documented
     def rewards(self, robot: Mechanics, before: WorldState, after: WorldState, action: Floats, dt: float) -> Terms:
         """Computes the terms of the reward, which is their sum.
 
         Parameters
         ----------
-        robot : Mechanics
-            The bodies of the file.
         before : WorldState
             The worlds before the action.
         after : WorldState
@@ -135,15 +129,9 @@ class Task:
         """
         raise NotImplementedError
 
+    @documented
     def terminated(self, robot: Mechanics, state: WorldState) -> npt.NDArray[np.bool_]:
         """Tells which episodes have come to an end of their own.
-
-        Parameters
-        ----------
-        robot : Mechanics
-            The bodies of the file.
-        state : WorldState
-            Of n worlds.
 
         Returns
         -------

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 
+from axion.batch import Batch
 from axion.client import Client
-from axion.errors import NotFoundError
 from axion.fleet import Fleet
+from axion.fleet_batch import FleetBatch
 from axion.gym.mechanics import Floats, Mechanics, WorldState
-from axion.gym.pictures import RENDER_MODES, checked_mode, drawn, picture_metadata, pictures_of
+from axion.gym.pictures import RENDER_MODES
 from axion.gym.tasks import GYMNASIUM_TASKS, Task
+from axion.gym.worlds_env import WorldsVectorEnv
+from axion.model import Model
+from axion.texts import documented_call
 
 if TYPE_CHECKING:
     from axion.viewing.raycast import Camera
@@ -34,15 +37,8 @@ def _task_of(task: Task | str, choices: Mapping[str, Any]) -> Task:
     return GYMNASIUM_TASKS[task](**choices)
 
 
-def check_begun(closed: bool, has_begun: bool) -> None:
-    """Raises ClosedEnvironmentError of an environment that is closed, and ResetNeeded of one that was never reset."""
-    if closed:
-        raise gymnasium.error.ClosedEnvironmentError("the environments are closed; make new ones")
-    if not has_begun:
-        raise gymnasium.error.ResetNeeded("the environments have not been reset; call reset before the first step")
-
-
-class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32], npt.NDArray[Any]]):
+@documented_call
+class AxionVectorEnv(WorldsVectorEnv):
     """A gymnasium.vector.VectorEnv whose environments are the worlds of one batch.
 
     Observations are float64 [num_envs, k], actions float32 [num_envs, nu] within the actuators' ranges. Each world
@@ -60,29 +56,11 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         Of the server, or a Fleet of servers; without it the environment connects and closes itself.
     target : str, optional
         "host:port" of the server, without client.
-    autoreset_mode : AutoresetMode or str, default AutoresetMode.NEXT_STEP
-        NEXT_STEP, SAME_STEP or DISABLED, as gymnasium.vector.AutoresetMode says.
-    max_episode_steps : int, optional
-        Actions after which an episode is truncated; None: the task's.
     dt : float, optional
         s, of a step; None: the model's.
-    batch_choices : Mapping[str, Any], optional
-        Further arguments of Client.create_batch, for example precision or options.
-    render_mode : str, optional
-        "rgb_array": render() draws each world, with the extra `view`.
-    width : int, default 480
-        pixels, of such a picture.
-    height : int, default 480
-        pixels, of such a picture.
-    camera : Camera, optional
-        From where; None: moving with the robot where it is free to go, else from where all of it is seen.
-    **task_choices
-        Fields of a task that is named, for example ctrl_cost_weight.
 
     Raises
     ------
-    AxionError
-        The server refuses something, or cannot be reached.
     ValueError
         An argument makes no sense.
     TypeError
@@ -94,46 +72,28 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
                  dt: float | None = None, batch_choices: Mapping[str, Any] | None = None, render_mode: str | None = None,
                  width: int = 480, height: int = 480, camera: Camera | None = None, **task_choices: Any) -> None:
         self.task = _task_of(task, task_choices)
-        if num_envs < 1:
-            raise ValueError(f"num_envs: is {num_envs}; it must be at least 1")
-        self.num_envs = num_envs
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.render_mode = checked_mode(render_mode)
+        self._dt, self._batch_choices = dt, batch_choices or {}
         self.max_episode_steps = self.task.max_episode_steps if max_episode_steps is None else max_episode_steps
-        self._own_client = Client(target) if client is None else None
-        opened = client if client is not None else self._own_client
-        assert opened is not None
-        self._client = opened
-        try:
-            self.model = opened.create_model(path=self.task.model_path())
-            self.robot = Mechanics(opened, self.model)
-            self._pictures = pictures_of(self.model, self.render_mode, width, height, camera)
-            self.batch = opened.create_batch(self.model, num_envs, dt, **(batch_choices or {}))
-        except BaseException:
-            self._close_client()
-            raise
-        self.dt = self.batch.dt * self.task.frame_skip
-        self.metadata = {"autoreset_mode": self.autoreset_mode, **picture_metadata(self.dt)}
+        super().__init__(num_envs, client, target, autoreset_mode, (render_mode, width, height, camera))
         state = self.batch.get_state(("joint_position", "joint_velocity"), worlds=[0])
         self._start_qpos = np.array(state["joint_position"][0], dtype=np.float64)
         self._start_qvel = np.array(state["joint_velocity"][0], dtype=np.float64)
         self._generators = [np.random.default_rng() for _ in range(num_envs)]
         self._episode_steps = np.zeros(num_envs, dtype=np.int64)
-        self._ended = np.zeros(num_envs, dtype=bool)
-        self._has_begun = False
         self._control = np.zeros((num_envs, self.model.control_count))
         self._state = self._read(None)
-        self.single_action_space = self._actions()
-        size = self.task.observe(self.robot, self._state).shape[1]
-        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
-        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
-        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
-
-    def _actions(self) -> gymnasium.spaces.Box:
         actuators = self.model.proto.actuators
-        low = [a.control_lower if a.control_limited else -np.inf for a in actuators]
-        high = [a.control_upper if a.control_limited else np.inf for a in actuators]
-        return gymnasium.spaces.Box(np.array(low, dtype=np.float32), np.array(high, dtype=np.float32), dtype=np.float32)
+        self._describe(self.batch.dt * self.task.frame_skip, [a.control_lower if a.control_limited else -np.inf for a in actuators],
+                       [a.control_upper if a.control_limited else np.inf for a in actuators],
+                       self.task.observe(self.robot, self._state).shape[1], np.float64)
+
+    def _create_model(self, client: Client | Fleet) -> Model:
+        model = client.create_model(path=self.task.model_path())
+        self.robot = Mechanics(client, model)
+        return model
+
+    def _create_batch(self, client: Client | Fleet) -> Batch | FleetBatch:
+        return client.create_batch(self.model, self.num_envs, self._dt, **self._batch_choices)
 
     def _read(self, answer: Mapping[str, npt.NDArray[Any]] | None, worlds: npt.NDArray[np.int64] | None = None) -> WorldState:
         """The state of worlds (all: None) from the fields of an answer, or asked for; contacts only after a step."""
@@ -159,80 +119,21 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         for name, array in vars(part).items():
             getattr(whole, name)[worlds] = array
 
-    def reset(self, *, seed: int | Sequence[int | None] | None = None,
-              options: dict[str, Any] | None = None) -> tuple[Floats, dict[str, Any]]:
-        """Begins episodes.
-
-        Parameters
-        ----------
-        seed : int or Sequence[int], optional
-            An int s gives world i the seed s + i; a sequence has one each, None for a world that goes on with its
-            own.
-        options : dict[str, Any], optional
-            options["reset_mask"], bool [num_envs], is true for worlds in which they begin; without it in all.
-
-        Returns
-        -------
-        tuple[numpy.ndarray, dict[str, Any]]
-            Observations [num_envs, k], and infos.
-
-        Raises
-        ------
-        ValueError
-            There are not so many seeds, or the mask is none.
-        """
-        check_begun(self.closed, True)
-        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else list(seed or [None] * self.num_envs)
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"seed: has {len(seeds)} numbers for {self.num_envs} environments")
-        mask = np.ones(self.num_envs, dtype=bool)
-        if options is not None and "reset_mask" in options:
-            mask = np.asarray(options["reset_mask"])
-            if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
-                raise ValueError(f"options['reset_mask']: must be {self.num_envs} booleans, one of them true")
+    def _begin(self, mask: _Bools, seeds: list[int | None]) -> Floats:
         for world in np.flatnonzero(mask):
             if seeds[world] is not None:
                 self._generators[world] = np.random.default_rng(seeds[world])
         self._start(np.flatnonzero(mask))
-        self._has_begun = True
-        return self.task.observe(self.robot, self._state), {}
+        return self.task.observe(self.robot, self._state)
 
-    def step(self, actions: npt.NDArray[np.float32]) -> tuple[Floats, Floats, _Bools, _Bools, dict[str, Any]]:
-        """Steps every world with its action.
-
-        Parameters
-        ----------
-        actions : numpy.ndarray
-            [num_envs, nu].
-
-        Returns
-        -------
-        tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray, numpy.ndarray, dict[str, Any]]
-            Observations [num_envs, k], rewards, terminations and truncations [num_envs], and infos.
-
-        Raises
-        ------
-        ValueError
-            The actions have another shape.
-        gymnasium.error.ResetNeeded
-            There was no reset yet, or, with DISABLED, a world has ended and was not reset.
-        gymnasium.error.ClosedEnvironmentError
-            The environments are closed.
-        """
-        check_begun(self.closed, self._has_begun)
-        action = np.asarray(actions, dtype=np.float64)
-        if action.shape != self.action_space.shape:
-            raise ValueError(f"actions: have shape {list(action.shape)}; it must be {list(self.action_space.shape or ())}")
+    def _advance(self, action: npt.NDArray[Any], starting: _Bools) -> tuple[Floats, Floats, _Bools, _Bools, dict[str, Any]]:
         if not np.isfinite(action).all():
             raise ValueError(f"actions: are not finite in world {int(np.flatnonzero(~np.isfinite(action).all(axis=1))[0])}")
-        starting = self._ended.copy()
-        if starting.any() and self.autoreset_mode is AutoresetMode.DISABLED:
-            raise gymnasium.error.ResetNeeded(f"world {int(np.flatnonzero(starting)[0])} has ended and was not reset")
         stepping = np.flatnonzero(~starting)
         rewards, terminated, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
         infos: dict[str, Any] = {}
         if len(stepping):
-            terms = self._advance(stepping, action)
+            terms = self._act(stepping, action.astype(np.float64))
             rewards[stepping] = sum(terms.values())
             terminated[stepping] = self.task.terminated(self.robot, self._state)[stepping]
             for name, values in terms.items():
@@ -243,16 +144,13 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         self._ended = terminated | truncated
         observations = self.task.observe(self.robot, self._state)
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._ended.any():
-            ended = self._ended.copy()
-            final = np.full(self.num_envs, None, dtype=object)
-            for world in np.flatnonzero(ended):
-                final[world] = observations[world]
-            infos.update(final_obs=final, _final_obs=ended, final_info={k: np.copy(v) for k, v in infos.items()}, _final_info=ended)
-            self._start(np.flatnonzero(ended))
+            ended = np.flatnonzero(self._ended)
+            self._tell_final(infos, ended, observations[ended])
+            self._start(ended)
             observations = self.task.observe(self.robot, self._state)
         return observations, rewards, terminated, truncated, infos
 
-    def _advance(self, stepping: npt.NDArray[np.int64], action: Floats) -> dict[str, Floats]:
+    def _act(self, stepping: npt.NDArray[np.int64], action: Floats) -> dict[str, Floats]:
         """One action of these worlds; returns the terms of their rewards."""
         some = None if len(stepping) == self.num_envs else stepping
         self._control[stepping] = action[stepping]
@@ -265,34 +163,6 @@ class AxionVectorEnv(VectorEnv[npt.NDArray[np.float64], npt.NDArray[np.float32],
         else:
             self._put(self._state, after, stepping)
         return self.task.rewards(self.robot, before, after, action[stepping], self.dt)
-
-    def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
-        """Draws every world as it stands.
-
-        Returns
-        -------
-        tuple of numpy.ndarray, or None
-            Uint8 [height, width, 3] each; None, and a warning, without a render_mode.
-        """
-        return drawn(self, self._pictures, self.batch)
-
-    def close_extras(self, **kwargs: Any) -> None:
-        """Deletes the batch, if the server still has it, and ends the connection where it is the environment's own.
-
-        Parameters
-        ----------
-        **kwargs
-            Gymnasium's; not used.
-        """
-        try:
-            with contextlib.suppress(NotFoundError):
-                self.batch.delete()
-        finally:
-            self._close_client()
-
-    def _close_client(self) -> None:
-        if self._own_client is not None:
-            self._own_client.close()
 
 
 class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):

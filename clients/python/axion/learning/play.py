@@ -36,18 +36,7 @@ SETTLING = 1.0  # s that a robot has to come up to its command
 
 
 def parser(verb: str = "play") -> argparse.ArgumentParser:
-    """Makes the parser of the verb.
-
-    Parameters
-    ----------
-    verb : str, default "play"
-        Its name.
-
-    Returns
-    -------
-    argparse.ArgumentParser
-        What reads its command line.
-    """
+    """What reads the command line of the verb."""
     made = argparse.ArgumentParser(prog=f"axion {verb}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("policy", type=pathlib.Path, metavar="POLICY.npz", help="written by axion train")
     add_server_arguments(made)
@@ -217,27 +206,8 @@ def tell_returns(client: axion.Client, policy: Policy, choice: TaskChoice, args:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Plays the policy and says what it did.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The command line, read by `parser`.
-
-    Returns
-    -------
-    int
-        The exit code 0.
-
-    Raises
-    ------
-    AxionError
-        The server refuses or is not there.
-    ValueError
-        A flag or the policy's file is wrong; the message begins with its name.
-    OSError
-        A file cannot be read or written.
-    """
+    """Plays the policy and says what it did; the exit code 0. AxionError of the server, ValueError for a flag or the policy's file, with
+    whose name the message begins, OSError for a file."""
     if not args.seconds > 0 or args.worlds < 1:
         raise ValueError(f"seconds: {args.seconds:g}, worlds: {args.worlds}; both must be above 0")
     policy = Policy.load(args.policy)

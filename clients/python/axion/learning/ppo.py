@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axion.learning.policy import Array, Network, Normaliser, Policy
+from axion.texts import documented
 
 Floats = npt.NDArray[np.float32]
 
@@ -175,6 +176,7 @@ class Progress:
     learning_rate: float
 
 
+@documented
 class Learner:
     """Trains a policy by proximal policy optimisation, in NumPy.
 
@@ -187,8 +189,6 @@ class Learner:
         Of the weights, the exploration and the worlds.
     choices : Choices, default Choices()
         Of the algorithm.
-    about : dict[str, Any], optional
-        Kept with the policy.
 
     Attributes
     ----------
@@ -214,6 +214,7 @@ class Learner:
     def __repr__(self) -> str:
         return f"<axion.learning.Learner of {self.policy!r}: {self._steps:,} environment steps>"
 
+    @documented
     def train(self, steps: int, report: Callable[[Progress], None]) -> None:
         """Steps the worlds and improves the policy.
 
@@ -221,8 +222,6 @@ class Learner:
         ----------
         steps : int
             Of all worlds together, at least.
-        report : Callable[[Progress], None]
-            Called after each update.
         """
         while self._steps < steps:
             samples, returns, lengths, reward = self._collect()

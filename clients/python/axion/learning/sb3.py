@@ -47,20 +47,9 @@ class _Tells(BaseCallback):  # type: ignore[misc, unused-ignore]
 
 
 class Sb3Learner:
-    """Trains a policy with stable_baselines3.PPO, by the choices of ppo.Learner.
+    """Trains a policy with stable_baselines3.PPO, by the choices of ppo.Learner, whose arguments it takes.
 
     The learning rate stays what it was at first; the epochs of an update end early instead once the policy has moved by `move`.
-
-    Parameters
-    ----------
-    envs : axion.gym.TaskVectorEnv
-        Its autoreset_mode is SAME_STEP.
-    seed : int
-        Of the weights, the exploration and the worlds.
-    choices : Choices, default Choices()
-        Of the algorithm.
-    about : dict[str, Any], optional
-        Kept with the policy.
 
     Attributes
     ----------
@@ -86,15 +75,7 @@ class Sb3Learner:
         return f"<axion.learning.sb3.Sb3Learner of {self._about.get('task')}: {self.model.num_timesteps:,} environment steps>"
 
     def train(self, steps: int, report: Callable[[Progress], None]) -> None:
-        """Steps the worlds and improves the policy.
-
-        Parameters
-        ----------
-        steps : int
-            Of all worlds together, at least.
-        report : Callable[[Progress], None]
-            Called after each rollout.
-        """
+        """As Learner.train; progress is told after each rollout."""
         self.model.learn(steps, callback=_Tells(self, report))
 
     @property

@@ -44,18 +44,7 @@ _CHOICES = {"rollout_steps": "steps of each world between updates", "epochs": "p
 
 
 def parser(verb: str = "train") -> argparse.ArgumentParser:
-    """Makes the parser of the verb.
-
-    Parameters
-    ----------
-    verb : str, default "train"
-        Its name.
-
-    Returns
-    -------
-    argparse.ArgumentParser
-        What reads its command line.
-    """
+    """What reads the command line of the verb."""
     made = argparse.ArgumentParser(prog=f"axion {verb}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("what", nargs="?", metavar="TASK", help="as --task; `example` is the quadruped")
     add_server_arguments(made)
@@ -200,27 +189,8 @@ def draw_policies(args: argparse.Namespace, target: str) -> list[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Trains all seeds and says what came of it.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-        The command line, read by `parser`.
-
-    Returns
-    -------
-    int
-        The exit code 0.
-
-    Raises
-    ------
-    AxionError
-        The server refuses or is not there.
-    ValueError
-        A flag is wrong; the message begins with its name.
-    OSError
-        A file cannot be written.
-    """
+    """Trains all seeds and says what came of it; the exit code 0. AxionError of the server, ValueError for a flag, with whose name the
+    message begins, OSError for a file that cannot be written."""
     if args.what is not None:
         args.task = "quadruped" if args.what == EXAMPLE else args.what
     if not args.steps >= 1 or args.worlds < 1:
