@@ -334,7 +334,7 @@ class TheTool(AxiondCase):
             bare.write_text(f"#!/bin/sh\nunset PYTHONPATH\nexec {sys.executable} -I -S \"$@\"\n")
             bare.chmod(0o755)
             code, _, error = self.axion("view", "batches/none", python=bare)
-            self.assertEqual((code, "pip install 'axion[view]'" in error, "Traceback" in error), (1, True, False), error)
+            self.assertEqual((code, "pip install './clients/python[view]'" in error, "Traceback" in error), (1, True, False), error)
             code, _, error = self.axion("view", "batches/none", python="/nonexistent/python")
             self.assertEqual((code, "cannot run /nonexistent/python" in error), (1, True), error)
 
