@@ -93,6 +93,10 @@ class Viewer:
     def __repr__(self) -> str:
         return f"<axion.Viewer {self.url}: {len(self.worlds)} worlds of {self.batch.name}>"
 
+    def _repr_html_(self) -> str:
+        """The page in a notebook, which a browser of this machine shows."""
+        return f'<a href="{self.url}" target="_blank">{self.url}</a><br><iframe src="{self.url}" width="100%" height="480"></iframe>'
+
     def __enter__(self) -> Viewer:
         return self
 
