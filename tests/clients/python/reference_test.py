@@ -45,7 +45,7 @@ def public_methods():
 class Reference(unittest.TestCase):
     def test_every_public_method_has_an_entry(self):
         told = yaml.safe_load((ROOT / "tools" / "docs" / "mkdocs.yml").read_text())
-        plugins = [plugin for plugin in told["plugins"] if plugin != "search"]
+        plugins = [plugin for plugin in told["plugins"] if plugin not in ("search", "offline")]
         plugins[0]["mkdocstrings"]["handlers"]["python"]["paths"] = [str(pathlib.Path(axion.__file__).parents[1])]
         with tempfile.TemporaryDirectory() as folder:
             pages = pathlib.Path(folder, "pages")

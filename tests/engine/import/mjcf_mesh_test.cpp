@@ -197,7 +197,7 @@ TEST(MjcfMesh, of_several_objects_of_a_file_the_first_alone_is_taken_with_a_warn
   }
 }
 
-// A pyramid of 2/300 m^3 without one of its sides, which goes in to a point instead; to `depth` 0.18 it loses 2.8/1000 m^3.
+// A pyramid of 20/3 l without one of its sides, which goes in to a point instead: by `depth` 0.18 m it loses 2.8 l.
 std::string hollow_obj(double depth, bool is_open, bool has_corners_of_its_own) {
   const double at[6][3] = {{-.1, -.1, -.2}, {.1, -.1, -.2}, {.1, .1, -.2},
                            {-.1, .1, -.2},  {0, 0, .3},     {0, -.1 + depth, -.15}};
