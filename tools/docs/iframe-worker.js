@@ -4,13 +4,14 @@ if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {
       super();
+      const place = new URL(url, location.href);
       const frame = document.createElement("iframe");
       frame.hidden = true;
       document.body.append(frame);
       const inside = frame.contentWindow;
       const load = address => new Promise((done, failed) => {
         const script = inside.document.createElement("script");
-        script.src = new URL(address, url).href;
+        script.src = new URL(address, place).href;
         script.onload = done;
         script.onerror = () => failed(new Error(`cannot load ${script.src}`));
         inside.document.body.append(script);
@@ -19,7 +20,7 @@ if (location.protocol === "file:") {
       inside.importScripts = (...addresses) => addresses.reduce((before, address) => before.then(() => load(address)), Promise.resolve());
       inside.postMessage = data => this.tell(this, data);
       this.inside = inside;
-      this.ready = load(url);
+      this.ready = load(place);
     }
 
     tell(target, data) {
