@@ -7,7 +7,6 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
-#include <sstream>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -261,11 +260,6 @@ TEST_F(ClientTest, refusal_keeps_its_fields_reason_and_delay) {
   ASSERT_EQ(details.field_violations.size(), 1u);
   EXPECT_EQ(details.field_violations[0].field, "control");
   EXPECT_EQ(details.reason, "NOT_FINITE");
-  std::ostringstream printed;  // with its payloads, which are words, too
-  printed << status;
-  EXPECT_NE(printed.str().find("NOT_FINITE"), std::string::npos) << printed.str();
-  EXPECT_EQ(printed.str().find("\\x"), std::string::npos) << printed.str();
-  EXPECT_EQ(printed.str().find("\\n\\"), std::string::npos) << printed.str();
   ASSERT_TRUE(details.retry_delay.has_value());
   EXPECT_EQ(*details.retry_delay, absl::Milliseconds(250));
 }
