@@ -242,7 +242,9 @@ TEST(MjcfMesh, whose_hull_fills_its_hollows_is_a_warning) {
     ASSERT_TRUE(urdf.ok()) << urdf.error().message;
     for (const ImportedScene* scene : {&mjcf, &urdf.value()}) {
       ASSERT_EQ(scene->warnings.size(), *c.told == 0 ? 0u : 1u);
-      if (*c.told != 0) EXPECT_NE(scene->warnings[0].find(c.told), std::string::npos) << scene->warnings[0];
+      if (*c.told != 0) {
+        EXPECT_NE(scene->warnings[0].find(c.told), std::string::npos) << scene->warnings[0];
+      }
     }
   }
 }
