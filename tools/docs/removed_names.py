@@ -107,7 +107,7 @@ def names_of(revision, python):
 
 
 def untold(removed, changes):
-    """Those of the removed names whose last word the text of changes does not have."""
+    """Removed names whose last word the text of changes does not have."""
     def words(name):
         argument = re.fullmatch(r'(.*)\((\w+)\)', name)
         return argument.group(2) if argument else name.rsplit('.', 1)[-1]
