@@ -25,8 +25,7 @@ TEST(ClientStatus, is_printed_in_words_with_all_that_the_server_said) {
   sent.add_details()->PackFrom(bad);
   sent.add_details()->PackFrom(info);
   sent.add_details()->PackFrom(retry);
-  const absl::Status status =
-      from_grpc({grpc::StatusCode::INVALID_ARGUMENT, sent.message(), sent.SerializeAsString()});
+  const absl::Status status = from_grpc({grpc::StatusCode::INVALID_ARGUMENT, sent.message(), sent.SerializeAsString()});
   std::ostringstream printed;
   printed << status;
   for (const char* word : {"control is wrong", "is nan at [0, 1]", "NOT_FINITE", "try again in 250ms"}) {
