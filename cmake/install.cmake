@@ -66,7 +66,7 @@ function(axion_install_pages component)
 endfunction()
 set(axion_tool_pages man/man1/axion.1 bash-completion/completions/axion fish/vendor_completions.d/axion.fish)
 if(TARGET axion)
-  install(TARGETS axion RUNTIME COMPONENT client)
+  install(TARGETS axion RUNTIME COMPONENT client OPTIONAL)  # who builds the library alone installs it alone
   axion_install_pages(client ${axion_tool_pages})
 endif()
 if(TARGET axiond)

@@ -39,7 +39,7 @@ walk_on() {
   mkdir -p "$root/wheels"
   version=$(chroot "$root" /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   "$python/pip" download --quiet --disable-pip-version-check --only-binary :all: --python-version "$version" \
-    --dest "$root/wheels" "$work"/wheels/axion-*.whl
+    --dest "$root/wheels" "$work"/wheels/axion_server_client-*.whl
   cp "$work"/wheels/*.whl clients/examples/models/quadruped.xml "$root/wheels/"
   # shellcheck disable=SC2016  # expanded by the inner shell
   unshare --net --mount --pid --fork --kill-child bash -c '
@@ -51,7 +51,7 @@ walk_on() {
     set -euo pipefail
     start=$SECONDS
     python3 -m venv /venv
-    /venv/bin/pip install --quiet --no-index --find-links /wheels axion-server axion
+    /venv/bin/pip install --quiet --no-index --find-links /wheels axion-server axion-server-client
     /venv/bin/axiond > /axiond.log 2>&1 &
     server=$!
     /venv/bin/python - <<PYTHON

@@ -45,7 +45,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   if (nearest.empty()) {
     return "";
   }
-  return absl::StrCat("; did you mean ", quote, std::string(nearest), quote[0] == '\'' ? "'" : "", "?");
+  return absl::StrCat(" (did you mean ", quote, std::string(nearest), quote[0] == '\'' ? "'" : "", "?)");
 }
 
 }  // namespace axion::cli

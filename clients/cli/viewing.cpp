@@ -21,9 +21,9 @@ constexpr const char* kProgram =
     "    from axion.tool import main\n"
     "except ImportError as error:\n"
     "    extra = 'gym,examples,view' if sys.argv[1] in ('train', 'play') else 'view'\n"
-    "    sys.exit(f\"axion {sys.argv[1]}: wants the Python package, pip install 'axion[{extra}]', in {sys.executable} "
-    "\"\n"
-    "             f\"(AXION_PYTHON names another interpreter): {error}\")\n"
+    "    sys.exit(f\"axion {sys.argv[1]}: wants the Python package axion-server-client (in a checkout: pip install \"\n"
+    "             f\"'./clients/python[{extra}]') in {sys.executable} (AXION_PYTHON names another interpreter): "
+    "{error}\")\n"
     "sys.exit(main(sys.argv[1:]))\n";
 
 }  // namespace

@@ -168,6 +168,60 @@ absl::StatusOr<v1::GetContactsResponse> Batch::contacts(std::span<const std::int
   return connection_->call(&Stub::GetContacts, about<v1::GetContactsRequest>(name(), worlds));
 }
 
+absl::StatusOr<v1::CastRaysResponse> Batch::cast_rays(const RayArguments& rays,
+                                                      std::span<const std::int32_t> worlds) const {
+  auto request = about<v1::CastRaysRequest>(name(), worlds);
+  const std::int64_t n = worlds.empty() ? world_count() : std::ssize(worlds);
+  // Rays of one world are [rays, 3]; as many origins and directions as that of each world are [n, rays, 3].
+  const auto set = [n](std::span<const double> values, bool is_per_world, const char* field, v1::Tensor* target) {
+    const std::int64_t rays_of_all = std::ssize(values) / 3;
+    auto tensor = is_per_world ? make_tensor(values, {n, rays_of_all / n, 3}, field)
+                               : make_tensor(values, {rays_of_all, 3}, field);
+    if (tensor.ok()) {
+      *target = *std::move(tensor);
+    }
+    return tensor.status();
+  };
+  absl::Status status = set(rays.origin, rays.is_per_world, "origin", request.mutable_origin());
+  status.Update(set(rays.direction, rays.is_per_world, "direction", request.mutable_direction()));
+  if (!status.ok()) {
+    return status;
+  }
+  if (rays.body) {
+    request.set_body(*rays.body);
+  }
+  request.set_heading_only(rays.heading_only);
+  if (rays.max_distance != 0) {
+    request.set_max_distance(rays.max_distance);
+  }
+  request.mutable_ignored_bodies()->Add(rays.ignored_bodies.begin(), rays.ignored_bodies.end());
+  return connection_->call(&Stub::CastRays, request);
+}
+
+absl::StatusOr<v1::GetDistancesResponse> Batch::distances(
+    std::span<const std::pair<std::int32_t, std::int32_t>> shape_pairs, double max_distance,
+    std::span<const std::int32_t> worlds) const {
+  auto request = about<v1::GetDistancesRequest>(name(), worlds);
+  for (const auto& [a, b] : shape_pairs) {
+    v1::ShapePair* pair = request.add_pairs();
+    pair->set_shape_a(a);
+    pair->set_shape_b(b);
+  }
+  if (max_distance != 0) {
+    request.set_max_distance(max_distance);
+  }
+  return connection_->call(&Stub::GetDistances, request);
+}
+
+absl::StatusOr<v1::GetDynamicsResponse> Batch::dynamics(const DynamicsArguments& asked,
+                                                        std::span<const std::int32_t> worlds) const {
+  auto request = about<v1::GetDynamicsRequest>(name(), worlds);
+  request.mutable_frames()->Add(asked.frames.begin(), asked.frames.end());
+  request.set_mass_matrix(asked.mass_matrix);
+  request.set_bias_force(asked.bias_force);
+  return connection_->call(&Stub::GetDynamics, request);
+}
+
 absl::StatusOr<v1::GetSolverStatsResponse> Batch::solver_stats(bool batch_only,
                                                                std::span<const std::int32_t> worlds) const {
   auto request = about<v1::GetSolverStatsRequest>(name(), worlds);

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +36,23 @@ struct StateArguments {
   // What get_state({"snapshot"}) gave: [n], or one for all worlds; alone. All that a world carries: the same bits
   // follow.
   std::span<const std::string> snapshot = {};
+};
+
+// Rays, in the world or in the frame of a body.
+struct RayArguments {
+  std::span<const double> origin = {};     // [rays, 3] for all worlds alike, m
+  std::span<const double> direction = {};  // likewise, of any length above zero
+  bool is_per_world = false;               // both are [n, rays, 3]
+  std::optional<std::int32_t> body = {};   // index into Model.bodies, in whose frame both are; none: the world
+  bool heading_only = false;               // of that frame the origin and the rotation about the vertical alone
+  double max_distance = 0;                 // m; 0: any
+  std::span<const std::int32_t> ignored_bodies = {};  // which rays go through; -1 is the world
+};
+
+// What of the joint tree is asked for.
+struct DynamicsArguments {
+  std::span<const v1::FrameSpec> frames = {};  // whose poses and Jacobians
+  bool mass_matrix = true, bias_force = true;
 };
 
 // A handle; movable. One that Client::create_batch made deletes the worlds when it goes out of scope, unless released.
@@ -70,6 +88,17 @@ class Batch {
   absl::StatusOr<v1::GetStateResponse> get_state(const std::vector<std::string>& fields = {},
                                                  std::span<const std::int32_t> worlds = {}) const;
   absl::StatusOr<v1::GetContactsResponse> contacts(std::span<const std::int32_t> worlds = {}) const;
+  // What rays meet first: distances, m, and shapes, [n, rays]; -1 where nothing.
+  absl::StatusOr<v1::CastRaysResponse> cast_rays(const RayArguments& rays,
+                                                 std::span<const std::int32_t> worlds = {}) const;
+  // How far pairs of shapes (indices into Model.shapes) are apart, m, [n, pairs], and their nearest points. Shapes
+  // further apart than max_distance, m, are not looked at; 0: the server's choice.
+  absl::StatusOr<v1::GetDistancesResponse> distances(std::span<const std::pair<std::int32_t, std::int32_t>> shape_pairs,
+                                                     double max_distance = 0,
+                                                     std::span<const std::int32_t> worlds = {}) const;
+  // Poses and Jacobians of frames, mass matrices and bias forces of the joint tree.
+  absl::StatusOr<v1::GetDynamicsResponse> dynamics(const DynamicsArguments& asked = {},
+                                                   std::span<const std::int32_t> worlds = {}) const;
   // batch_only leaves out the rows of the worlds.
   absl::StatusOr<v1::GetSolverStatsResponse> solver_stats(bool batch_only = true,
                                                           std::span<const std::int32_t> worlds = {}) const;

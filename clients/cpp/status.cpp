@@ -4,20 +4,27 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/credentials.hpp"
+#include "google/protobuf/text_format.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
 namespace axion::client {
 namespace {
 
-constexpr char kDetailsUrl[] = "type.googleapis.com/google.rpc.Status";
+// The payload is a google.rpc.Status as text, on one line: whatever prints a status prints its payloads, too.
+constexpr char kDetailsUrl[] = "axion/details";
 
-ErrorDetails parse_details(const std::string& serialized) {
+std::string to_text(const google::rpc::Status& status) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetSingleLineMode(true);
+  printer.SetExpandAny(true);
+  std::string text;
+  printer.PrintToString(status, &text);
+  return text;
+}
+
+ErrorDetails read_details(const google::rpc::Status& status) {
   ErrorDetails details;
-  google::rpc::Status status;
-  if (!status.ParseFromString(serialized)) {
-    return details;  // Details that cannot be read must not hide the error that they belong to.
-  }
   for (const google::protobuf::Any& any : status.details()) {
     google::rpc::ErrorInfo info;
     google::rpc::BadRequest bad_request;
@@ -47,7 +54,11 @@ absl::Status from_grpc(const grpc::Status& status) {
   if (status.ok()) {
     return absl::OkStatus();
   }
-  const ErrorDetails details = parse_details(status.error_details());
+  google::rpc::Status sent;  // without details where they cannot be read, which must not hide the error they belong to
+  if (!sent.ParseFromString(status.error_details())) {
+    sent.Clear();
+  }
+  const ErrorDetails details = read_details(sent);
   std::string message = status.error_message();
   if (const std::string hint = status.error_code() == grpc::StatusCode::UNAVAILABLE ? connection_hint(message) : "";
       !hint.empty()) {
@@ -65,15 +76,21 @@ absl::Status from_grpc(const grpc::Status& status) {
     absl::StrAppend(&message, "\n  try again in ", absl::FormatDuration(*details.retry_delay));
   }
   absl::Status result(static_cast<absl::StatusCode>(status.error_code()), message);
-  if (!status.error_details().empty()) {
-    result.SetPayload(kDetailsUrl, absl::Cord(status.error_details()));
+  if (sent.details_size() > 0) {
+    sent.clear_message();
+    sent.clear_code();
+    result.SetPayload(kDetailsUrl, absl::Cord(to_text(sent)));
   }
   return result;
 }
 
 ErrorDetails details_of(const absl::Status& status) {
   const auto payload = status.GetPayload(kDetailsUrl);
-  return payload ? parse_details(std::string(*payload)) : ErrorDetails{};
+  google::rpc::Status sent;
+  if (!payload || !google::protobuf::TextFormat::ParseFromString(std::string(*payload), &sent)) {
+    return {};
+  }
+  return read_details(sent);
 }
 
 }  // namespace axion::client

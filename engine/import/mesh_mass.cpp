@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -13,7 +15,8 @@ namespace {
 
 using Vec = math::Vec3<double>;
 
-constexpr double kLeast = 1e-15;  // below it a volume or area is taken for nothing
+constexpr double kLeast = 1e-15;     // below it a volume or area is taken for nothing
+constexpr double kMostFilled = 1.3;  // times a mesh's volume that its hull has without a word
 
 struct Triangle {
   Vec p, q, r;
@@ -64,6 +67,13 @@ Vec centre_of_surface(const MeshData& mesh) {
   return area > 0 ? (1 / area) * sum : Vec{};
 }
 
+double volume_of(const MeshData& mesh) {
+  const Vec surface = centre_of_surface(mesh);
+  double total = 0;
+  for (const auto& face : mesh.faces) total += measure(triangle_of(mesh, face, surface), MeshInertia::kExact);
+  return std::abs(total);
+}
+
 // Moments about the origin, of unit density: products of inertia of a tetrahedron with a corner there, or of a
 // triangle.
 math::Mat3<double> inertia_about(const MeshData& mesh, MeshInertia kind, const Vec& origin, double& total) {
@@ -81,6 +91,24 @@ math::Mat3<double> inertia_about(const MeshData& mesh, MeshInertia kind, const V
   const double trace = products(0, 0) + products(1, 1) + products(2, 2);
   math::Mat3<double> I = math::Mat3<double>::diagonal(trace, trace, trace);
   return I + (-1.0) * products;
+}
+
+// With one vertex for all that lie at the same point, as where each face has its own.
+MeshData welded(const MeshData& mesh) {
+  MeshData made;
+  std::map<model::Vec3d, int> index;
+  for (const auto& face : mesh.faces) {
+    std::array<int, 3> corners{};
+    for (std::size_t k = 0; k < 3; ++k) {
+      const model::Vec3d& at = mesh.vertices[static_cast<std::size_t>(face[k])];
+      const auto [found, is_new] = index.emplace(at, static_cast<int>(made.vertices.size()));
+      if (is_new) made.vertices.push_back(at);
+      corners[k] = found->second;
+    }
+    made.faces.push_back(corners);
+    stop_if_asked(made.faces.size());
+  }
+  return made;
 }
 
 // Principal axes, the greatest moment first, right-handed.
@@ -119,6 +147,17 @@ Result<MeshMass> mesh_mass(const MeshData& mesh, MeshInertia kind) {
   sort_axes(inertia_about(mesh, kind, mass.X_MC.position, mass.volume), mass);
   if (!(mass.volume > kLeast)) return bad("finds no volume in the mesh");
   return mass;
+}
+
+std::string hollow_note(const MeshData& mesh, const model::ConvexHull& hull) {
+  const double volume = volume_of(mesh), filled = volume_of({hull.vertices, hull.faces});
+  if (!(volume > kLeast) || filled <= kMostFilled * volume || !is_closed(welded(mesh))) return {};
+  char text[160];
+  std::snprintf(text, sizeof text,
+                "its convex hull, which is what touches, has %.2g times its volume and fills its hollows; where these "
+                "matter, give convex parts",
+                filled / volume);
+  return text;
 }
 
 }  // namespace axion::import

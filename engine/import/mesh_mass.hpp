@@ -3,8 +3,11 @@
 // Used inside engine/import only.
 #pragma once
 
+#include <string>
+
 #include "engine/base/result.hpp"
 #include "engine/import/mesh_data.hpp"
+#include "engine/model/convex_hull.hpp"
 #include "engine/model/spec_math.hpp"
 
 namespace axion::import {
@@ -21,5 +24,9 @@ struct MeshMass {
 
 // Fails where the volume, or the area, is too small, is negative, or faces do not fit together.
 Result<MeshMass> mesh_mass(const MeshData& mesh, MeshInertia kind);
+
+// What a user is told of a mesh whose hull has more than 1.3 times its volume; empty where it has less, or where the
+// surface is open or turned both ways, so that it has no volume.
+std::string hollow_note(const MeshData& mesh, const model::ConvexHull& hull);
 
 }  // namespace axion::import

@@ -192,8 +192,9 @@ model::MeshSpec MeshAssets::hull_of(const Attributes& geom, Mesh& mesh, Notes& n
     notes.warn(a.element(), "", "lies in a plane, and is taken as a plate of " + millimetres(thickness) + " mm");
   }
   if (!hull.ok()) a.refuse(a.has("file") ? "file" : "vertex", "has no convex hull: its " + hull.error().message);
-  if (const std::string note = model::simplification_note(hull.value()); !note.empty())
-    notes.warn(a.element(), "", note);
+  for (const std::string& note : {model::simplification_note(hull.value()), hollow_note(mesh.data, hull.value())}) {
+    if (!note.empty()) notes.warn(a.element(), "", note);
+  }
   model::MeshSpec spec{geom.text("mesh", ""), {}};
   const model::Pose X_CM = model::inverse(mesh.mass.X_MC);
   for (const model::Vec3d& v : hull.value().vertices) spec.vertices.push_back(model::to_spec(X_CM * model::to_vec3(v)));

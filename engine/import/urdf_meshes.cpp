@@ -100,7 +100,9 @@ void UrdfMeshes::add_hull(const XmlElement& element, Mesh& mesh, model::SceneSpe
   if (!mesh.name.empty()) return;
   Result<model::ConvexHull> hull = model::convex_hull(mesh.data.vertices);
   if (!hull.ok()) refuse(element, "filename", "has no convex hull: its " + hull.error().message);
-  if (const std::string note = model::simplification_note(hull.value()); !note.empty()) notes.warn(element, "", note);
+  for (const std::string& note : {model::simplification_note(hull.value()), hollow_note(mesh.data, hull.value())}) {
+    if (!note.empty()) notes.warn(element, "", note);
+  }
   const std::string file(without_directory(element.find("filename")->value));
   const std::string stem = file.substr(0, std::min(file.find_last_of('.'), std::size_t{200}));
   std::string name = stem;

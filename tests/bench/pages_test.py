@@ -46,7 +46,7 @@ class Stamp(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             axiond = pathlib.Path(folder) / 'axiond'
             for revision, named in (('0badc0ffee12', True), (stamp.commit().removesuffix('-dirty') + 'abcde', False)):
-                axiond.write_text(f'#!/bin/sh\necho "axiond 0.1.0 revision {revision} backends cpu"\n', encoding='utf-8')
+                axiond.write_text(f'#!/bin/sh\necho "axiond 0.2.0 revision {revision} backends cpu"\n', encoding='utf-8')
                 axiond.chmod(0o755)
                 self.assertEqual('programs of 0badc0f' in stamp.commits(pathlib.Path(folder)), named)
             self.assertNotIn('programs', stamp.commits(pathlib.Path('/nowhere')))

@@ -116,7 +116,8 @@ class Words(unittest.TestCase):
             with self.subTest(words=words):
                 code, _, error = axion(*words)
                 self.assertEqual(code, 2)
-                self.assertIn(near, error)
+                self.assertIn(f'({near})', error)
+                self.assertNotIn('?;', error)
         for words in (['frobnicate'], ['info', '--frobnicate'], ['x' * 100000]):
             code, _, error = axion(*words)
             self.assertEqual(code, 2)

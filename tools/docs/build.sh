@@ -19,5 +19,6 @@ git ls-files -z -- '*.md' '*.svg' '*.png' | while IFS= read -r -d '' page; do
   cp "$page" "$work/pages/$page"
 done
 "$venv/bin/python" tools/docs/reference.py proto build/release/bin/axiond "$work/pages/reference"
+cp tools/docs/iframe-worker.js "$work/pages/"
 cp tools/docs/mkdocs.yml "$work/mkdocs.yml"
 "$venv/bin/mkdocs" "${1:-build}" --strict --config-file "$work/mkdocs.yml"

@@ -55,7 +55,7 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(importlib.import_module(f"axion.viewing.{_LAZY[name]}"), name)
     except ModuleNotFoundError as error:
-        raise ImportError(f"axion.{name} wants the extra `view` (pip install 'axion[view]'): {error}") from error
+        raise ImportError(f"axion.{name} wants the extra `view` (pip install 'axion-server-client[view]'): {error}") from error
 
 
 __all__ = [

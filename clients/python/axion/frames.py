@@ -34,7 +34,7 @@ def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(f"{name} is not installed (pip install 'axion[tables]'): {error}") from error
+        raise ImportError(f"{name} is not installed (pip install 'axion-server-client[tables]'): {error}") from error
 
 
 def _numbered(owner: str, count: int) -> list[str]:

@@ -11,7 +11,7 @@
 
 An actor owns the connection to its server: calls and answers go through Ray, and only the actor's machine has to reach the server. Bits
 are those of a Fleet, and of one server. An actor that is lost, with its machine or by itself, is a server that is lost: its
-worlds go on elsewhere. Wants the extra `ray` (pip install 'axion[ray]').
+worlds go on elsewhere. Wants the extra `ray` (pip install 'axion-server-client[ray]').
 """
 
 from __future__ import annotations

@@ -128,8 +128,8 @@ def main(words: Sequence[str] | None = None) -> int:
             return 0
         run: Callable[[argparse.Namespace], int] = importlib.import_module(module).run
     except ImportError as error:
-        print(f"axion {verb}: wants the extra '{extra}' of the Python package, pip install 'axion[{extra}]', in {sys.executable} "
-              f"(AXION_PYTHON names another interpreter): {error}", file=sys.stderr)
+        print(f"axion {verb}: wants the extra '{extra}' of the Python package, pip install 'axion-server-client[{extra}]', "
+              f"in {sys.executable} (AXION_PYTHON names another interpreter): {error}", file=sys.stderr)
         return 1
     given = parser(verb).parse_args(rest)
     return in_words(verb, lambda: run(given))

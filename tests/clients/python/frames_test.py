@@ -95,7 +95,7 @@ class Frames(AxiondCase):
     def test_what_is_absent_is_told(self):
         for to, name, there in ((axion.to_pandas, "pandas", HAS_PANDAS), (axion.to_xarray, "xarray", HAS_XARRAY)):
             if not there:
-                with self.assertRaisesRegex(ImportError, f"{name} is not installed.*axion.tables"):
+                with self.assertRaisesRegex(ImportError, f"{name} is not installed.*axion-server-client.tables"):
                     to(self.batch.get_state(), self.model)
 
 

@@ -46,6 +46,8 @@ client = axion.Client(target=8470)
 client.create_batch("models/m", "four").step(stepz=3)
 """
 
+NAME = "axion-server-client"
+
 
 def run(*command, **arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=600, **arguments)
@@ -104,13 +106,27 @@ class Types(unittest.TestCase):
 
 
 class Distribution(unittest.TestCase):
+    def test_no_text_installs_the_package_by_a_name_that_is_anothers(self):
+        # A foreign distribution is called axion; ours are not published, so pages say how to install from the checkout, and errors of
+        # the installed package name its own distribution, which pip then finds where it is.
+        wrong = []
+        texts = [path for folder in ("clients", "docs", "deploy") for path in (ROOT / folder).rglob("*")]
+        for path in (ROOT / "README.md", *texts):
+            if path.suffix not in (".md", ".py", ".sh", ".cpp", ".toml") or not path.is_file():
+                continue
+            by_name = r"axion[ '\"\[]" if path.suffix == ".sh" else r"axion(-server|-server-client)?[ '\"`\[]"
+            told = rf"pip install [^&`]*(?<![\w./-]){by_name}" if path.suffix in (".md", ".sh") else r"(?<![\w./-])axion\[[a-z0-9{},-]+\]"
+            wrong += [f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+                      for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1) if re.search(told, line + "`")]
+        self.assertEqual(wrong, [])
+
     def test_the_version_is_the_distributions_and_the_servers(self):
-        self.assertEqual(axion.__version__, importlib.metadata.version("axion"))
+        self.assertEqual(axion.__version__, importlib.metadata.version(NAME))
         project = re.search(r"project\(axion VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
         self.assertEqual(axion.__version__, project)
 
     def test_the_newest_protobuf_and_grpcio_are_allowed(self):
-        requirements = "\n".join(importlib.metadata.requires("axion"))
+        requirements = "\n".join(importlib.metadata.requires(NAME))
         # grpcio-status and grpcio-tools of today want protobuf 7.
         self.assertRegex(requirements, r"protobuf.*<8")
         self.assertRegex(requirements, r"grpcio.*<2")
@@ -121,7 +137,7 @@ class Distribution(unittest.TestCase):
         done = run(sys.executable, "-m", "build", "--sdist", "--no-isolation", "--skip-dependency-check",
                    "--outdir", folder, str(PACKAGE))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        archives = list(pathlib.Path(folder).glob("axion-*.tar.gz"))
+        archives = list(pathlib.Path(folder).glob("axion_server_client-*.tar.gz"))
         self.assertEqual(len(archives), 1)
         return archives[0]
 
@@ -141,7 +157,7 @@ class Distribution(unittest.TestCase):
             if done.returncode != 0 and re.search("No matching distribution|connection|Temporary failure", done.stderr):
                 self.skipTest("the package index, which the build's tools come from, is out of reach")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            wheel, = pathlib.Path(folder).glob("axion-*.whl")
+            wheel, = pathlib.Path(folder).glob("axion_server_client-*.whl")
             names = set(zipfile.ZipFile(wheel).namelist())
         for name in ("axion/py.typed", "axion/v1/__init__.py", "axion/v1/simulation_pb2.py", "axion/v1/simulation_pb2.pyi",
                      "axion/v1/simulation_pb2_grpc.py", "axion/v1/simulation_pb2_grpc.pyi"):

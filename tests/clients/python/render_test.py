@@ -98,6 +98,15 @@ class Triangles(unittest.TestCase):
 
 @unittest.skipUnless(HAS_VIEW, "the extra `view` is not installed")
 class Pictures(unittest.TestCase):
+    def test_a_notebook_shows_a_picture_and_writes_the_numbers_of_what_is_none(self):
+        picture = Renderer(model_of(sphere(0.5)), 40, 30).render([pose()])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "seen.png")
+            path.write_bytes(picture._repr_png_())
+            np.testing.assert_array_equal(read_picture(path), picture)
+        for part in (picture[0], picture[..., 0], picture.astype(float), picture[:0]):
+            self.assertIsNone(part._repr_png_())
+
     def test_a_ball_is_as_large_as_a_camera_sees_it(self):
         radius, distance, field = 0.5, 4.0, 40.0
         camera = Camera(azimuth=30, elevation=-20, distance=distance, look_at=(1, 2, 3), field_of_view=field)
@@ -335,7 +344,7 @@ class TheTool(AxiondCase):
             bare.write_text(f"#!/bin/sh\nunset PYTHONPATH\nexec {sys.executable} -I -S \"$@\"\n")
             bare.chmod(0o755)
             code, _, error = self.axion("view", "batches/none", python=bare)
-            self.assertEqual((code, "pip install 'axion[view]'" in error, "Traceback" in error), (1, True, False), error)
+            self.assertEqual((code, "pip install './clients/python[view]'" in error, "Traceback" in error), (1, True, False), error)
             code, _, error = self.axion("view", "batches/none", python="/nonexistent/python")
             self.assertEqual((code, "cannot run /nonexistent/python" in error), (1, True), error)
 

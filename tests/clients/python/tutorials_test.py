@@ -51,6 +51,11 @@ class Tutorials(unittest.TestCase):
             with self.subTest(page.name):
                 self.assertTrue(self.run_page(page).strip(), "the page shows nothing")
 
+    def test_every_page_ends_with_a_picture_of_what_it_did(self):
+        for page in PAGES:
+            last = page.read_text().split("```python\n")[-1].split("```")[0]
+            self.assertRegex(last, r"axion\.(render|view|Renderer)\(", page.name)
+
     def test_a_page_that_is_wrong_is_found(self):
         page = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "wrong.md"
         page.write_text('# Wrong\n\n```python\nimport axion\n```\n\ntext\n\n```python\naxion.no_such_name\n```\n')

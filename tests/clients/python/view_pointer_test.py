@@ -87,6 +87,42 @@ class Pointed(AxiondCase):
         viewer._redraw()
         self.assertIsNone(self.hit(viewer, above, trunk))
 
+    def test_a_body_that_is_dragged_goes_where_the_pointer_is_and_is_let_go_there(self):
+        ball = self.client.create_model(mjcf="""<mujoco><option gravity="0 0 0"/><worldbody><body name="ball" pos="0 0 1">
+            <freejoint/><geom name="ball" size=".1" mass="2"/></body></worldbody></mujoco>""")
+        batch = self.enterContext(self.client.create_batch(ball, 2))
+        viewer = axion.view(batch, port=18451)
+        self.addCleanup(viewer.close)
+        self.assertTrue(eventually(lambda: viewer._moment is not None))
+        camera = camera_at(viewer._stage.offsets[1] + [0.0, -3.0, 1.0], viewer._stage.offsets[1] + [0.0, 0.0, 1.0])
+        field, label = types.SimpleNamespace(value="pointer away"), types.SimpleNamespace()
+        viewer._pointers._fields[7] = types.SimpleNamespace(camera=camera), field, label
+
+        def hold(point):
+            field.value = "pointer {} {} 1.5 held".format(*towards(camera, viewer._stage.offsets[1] + point, 1.5))
+            viewer._pointers.look(7)
+
+        def step():
+            viewer._step(10)
+            at = batch.get_state(()).time[1]
+            self.assertTrue(eventually(lambda: viewer._moment.time[1] >= at))
+
+        hold([0.0, -0.1, 1.0])  # the ball's nearest point
+        self.assertEqual(viewer._pointers.held[7].row, 1)
+        hold([0.4, -0.1, 1.2])
+        for _ in range(60):
+            step()
+        pose = batch.get_state("body_pose")["body_pose"]
+        np.testing.assert_allclose(pose[0, 0, :3], [0, 0, 1], atol=1e-6)  # the other world
+        np.testing.assert_allclose(pose[1, 0, :3], [0.4, 0, 1.2], atol=0.15)  # it may hang on its held point beside its middle
+        field.value = "pointer away"
+        viewer._pointers.look(7)
+        self.assertEqual(viewer._pointers.held, {})
+        step()
+        before = batch.get_state("body_velocity")["body_velocity"][1]
+        step()
+        np.testing.assert_allclose(batch.get_state("body_velocity")["body_velocity"][1], before, atol=1e-5)  # no force is left
+
     @unittest.skipUnless(CHROMIUM, "there is no Chromium")
     def test_a_browser_shows_the_name_of_the_shape_under_its_pointer(self):
         viewer = self.viewer(1)

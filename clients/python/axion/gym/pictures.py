@@ -41,7 +41,7 @@ class Pictures:
             from axion.viewing.render import Renderer
         except ImportError as error:
             raise gymnasium.error.DependencyNotInstalled(
-                f"render_mode 'rgb_array' wants the extra `view` (pip install 'axion[view]'): {error}") from error
+                f"render_mode 'rgb_array' wants the extra `view` (pip install 'axion-server-client[view]'): {error}") from error
         self._renderer = Renderer(model, width, height, camera or FreeCamera(track=followed_body(model)), samples=1)
 
     def of(self, batch: Batch | FleetBatch) -> tuple[npt.NDArray[np.uint8], ...]:

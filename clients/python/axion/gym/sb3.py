@@ -1,4 +1,4 @@
-"""Worlds of a server as Stable-Baselines3's VecEnv. Wants the extra `sb3` (`pip install 'axion[sb3]'`), which brings PyTorch.
+"""Worlds of a server as Stable-Baselines3's VecEnv. Wants the extra `sb3` (`pip install 'axion-server-client[sb3]'`), which brings PyTorch.
 
     import stable_baselines3
     from axion.gym.sb3 import make_sb3
@@ -27,7 +27,7 @@ try:
     from stable_baselines3.common.monitor import Monitor  # type: ignore[import-not-found, import-untyped, unused-ignore]
     from stable_baselines3.common.vec_env import VecEnv  # type: ignore[import-not-found, import-untyped, unused-ignore]
 except ImportError as error:
-    raise ImportError("axion.gym.sb3 wants Stable-Baselines3: pip install 'axion[sb3]'") from error
+    raise ImportError("axion.gym.sb3 wants Stable-Baselines3: pip install 'axion-server-client[sb3]'") from error
 
 _Indices = int | Iterable[int] | None
 

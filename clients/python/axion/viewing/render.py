@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import io
 import os
 import subprocess
 import tempfile
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
 
 Image8 = npt.NDArray[np.uint8]
 _TRIANGLES = 300_000  # that a picture of many worlds shall have; round shapes get coarser beyond
+
+
+class Drawn(np.ndarray[tuple[int, ...], np.dtype[np.uint8]]):
+    """A picture, uint8 [height, width, 3], which a notebook shows where it is a cell's last value; in all else an array."""
+
+    def _repr_png_(self) -> bytes | None:
+        if self.dtype != np.uint8 or self.ndim != 3 or self.shape[2] != 3 or self.size == 0:
+            return None  # a part of a picture, or what was computed of it: a notebook then writes its numbers
+        written = io.BytesIO()
+        Image.fromarray(self.view(np.ndarray)).save(written, "PNG")
+        return written.getvalue()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +144,7 @@ class Renderer:
         Returns
         -------
         numpy.ndarray
-            Uint8 [height, width, 3].
+            Uint8 [height, width, 3]; a notebook shows it.
 
         Raises
         ------
@@ -158,7 +170,7 @@ class Renderer:
         eye, axes = self._eye(poses, offsets, low, high)
         picture = Picture(surfaces, grounds)
         made = picture.seen(eye, *axes, self.camera.field_of_view, self.width, self.height, self.samples)
-        return self._labelled(made, labels, eye, axes) if self.marks.names else made
+        return (self._labelled(made, labels, eye, axes) if self.marks.names else made).view(Drawn)
 
     def _shapes_for(self, count: int) -> list[geometry.Shape]:
         detail = int(np.clip(np.sqrt(_TRIANGLES / max(1, 4 * count * len(self.model.proto.shapes))), 4, 24))
@@ -277,7 +289,7 @@ def render(batch: Batch, worlds: int | Sequence[int] = 0, *, width: int = 640, h
     Returns
     -------
     numpy.ndarray
-        Uint8 [height, width, 3].
+        Uint8 [height, width, 3]; a notebook shows it.
 
     Raises
     ------

@@ -76,6 +76,7 @@ class Viewer:
         self._moment: Moment | None = None
         self._history: deque[tuple[float, npt.NDArray[Any], Any]] = deque(maxlen=_PLOT_POINTS)
         self._plotted = 0.0
+        self._was_dragged = False  # worlds keep the forces of what was dragged
         with quietly():
             self._server = viser.ViserServer(host=host, port=port, label=f"Axion: {batch.name}", verbose=False)
         self.url = f"http://{host}:{self._server.get_port()}"
@@ -92,6 +93,10 @@ class Viewer:
 
     def __repr__(self) -> str:
         return f"<axion.Viewer {self.url}: {len(self.worlds)} worlds of {self.batch.name}>"
+
+    def _repr_html_(self) -> str:
+        """The page in a notebook, which a browser of this machine shows."""
+        return f'<a href="{self.url}" target="_blank">{self.url}</a><br><iframe src="{self.url}" width="100%" height="480"></iframe>'
 
     def __enter__(self) -> Viewer:
         return self
@@ -299,8 +304,23 @@ class Viewer:
             return None
         return np.array([float(slider.value) for slider in self._sliders])
 
+    def _dragged(self) -> npt.NDArray[np.float64] | None:
+        """Forces and torques of what pointers drag, [world_count, nb, 6]; zeros once they have let go, None where none did."""
+        with self._lock:
+            moment, bodies = self._moment, self.model.body_count
+            held = [each for each in self._pointers.held.values() if each.body < bodies]
+            if moment is None or not (held or self._was_dragged):
+                return None
+            wrench = np.zeros((self.batch.world_count, bodies, 6))
+            for each in held:
+                place = self._stage.offsets[each.row] + self._stage.shift
+                wrench[self.worlds[each.row], each.body] += each.wrench(self.model, moment.body_pose[each.row, each.body],
+                                                                       float(moment.time[each.row]), place)
+            self._was_dragged = bool(held)
+            return wrench
+
     def _step(self, count: int) -> None:
-        self.batch.step(control=self._control(), steps=count)
+        self.batch.step(control=self._control(), steps=count, body_wrench=self._dragged())
 
     def _reset(self) -> None:
         name = self._keyframe.value
