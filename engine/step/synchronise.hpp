@@ -14,6 +14,7 @@
 // Contacts give the same share of their last impulses, torsional and rolling friction theirs. As an impact leaves other
 // impulses than the motion after it, those that press also keep the normal velocity they have, and those that stick
 // theirs along the surface; friction of a sliding contact goes with the normal impulse, and turns no slip round.
+// Where that has no solution, as a slender body jams on its end, what slides goes on without friction (loosen_jammed).
 // Torsional and rolling friction that stick keep their rates, and those that do not turn none round. So a body at rest
 // keeps its zero, and a sliding one slows down by half a step's friction. In a pile (newton/attempt.hpp) such a solve
 // has no end: there a tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u
@@ -173,8 +174,8 @@ AXION_HD_CALL void hold_contact(const solver::Problem<Real>& p, int i) {
   };
   e[0] = G[0] * change(0);
   for (int k = 1; k < 3; ++k) {
-    e[k] =
-        touch == Touch::kSticks ? G[4 * k] * change(k) : w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * e[0];
+    if (touch == Touch::kSticks) e[k] = G[4 * k] * change(k);
+    if (touch == Touch::kSlides) e[k] = w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * e[0];
   }
 }
 
@@ -278,7 +279,7 @@ AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row,
     if (least < share) share = least;
   };
   if (!held) keep_within(after[0] - before[0]);
-  if (touch == Touch::kSlides) {
+  if (touch != Touch::kSticks) {
     const Real speed = before[1] * before[1] + before[2] * before[2];
     const Real ahead = before[1] * after[1] + before[2] * after[2];
     const Real turned = ahead < 0 ? speed / (speed - ahead) : Real(1);
@@ -394,6 +395,52 @@ AXION_HD_RARE bool is_thrown(const Team& team, const solver::Problem<Real>& p) {
   }) > Real(0);
 }
 
+template <typename Real>
+AXION_HD inline Real kinetic_energy(const solver::Problem<Real>& p, int b, const math::Vec3<Real>& v,
+                                    const math::Vec3<Real>& omega) {
+  const math::Vec3<Real> turning = math::rotate_inverse(p.w.q[b], omega);
+  const math::Vec3<Real> inertia = constraints::body_inertia(p.m, p.w, b);
+  return (constraints::body_mass(p.m, p.w, b) * math::dot(v, v) + math::dot(turning, math::scale(inertia, turning))) /
+         2;
+}
+
+// Lets contacts of a tree glide that slide, where v_plus has more energy than u and the loads over the time that is owed
+// can give together, |a + b|² ≤ 2|a|² + 2|b|², as what contacts hold only takes of it: friction that goes with the normal
+// impulse makes the system unsymmetric, and where a contact jams, as of a slender body on its end (Painlevé), it has no
+// solution, or one of any size. Returns whether any does.
+template <typename Real, typename Team>
+AXION_HD_CALL bool loosen_jammed(const Team& team, const solver::Problem<Real>& p) {
+  const auto& w = p.w;
+  const auto slides = [&](int i) { return noted_touch(p, i) == Touch::kSlides; };
+  if (!(team.template max<Real>(p.contact_count, [&](int i) { return slides(i) ? Real(1) : Real(0); }) > 0))
+    return false;
+  Real* excess = w.step.body_share;  // J, of a tree
+  team.for_each(p.m.body_count, [&](int b) {
+    const Real h = w.body_force_debt[b] * p.s.dt;
+    const math::Vec3<Real> push = p.m.gravity + (Real(1) / constraints::body_mass(p.m, w, b)) * w.force_before[b];
+    const Real given = kinetic_energy(p, b, w.v[b], w.omega[b]) +
+                       kinetic_energy(p, b, h * push, h * (w.I_inverse[b] * w.torque_before[b]));
+    excess[b] = kinetic_energy(p, b, w.v_plus[b], w.omega_plus[b]) - 2 * given;
+  });
+  team.for_each(1, [&](int) {
+    for (int b = p.m.body_count - 1; b >= 0; --b) {  // parents come first
+      if (p.m.bodies[b].parent >= 0) excess[p.m.bodies[b].parent] += excess[b];
+    }
+    for (int b = 0; b < p.m.body_count; ++b) {
+      if (p.m.bodies[b].parent >= 0) excess[b] = excess[p.m.bodies[b].parent];
+    }
+  });
+  const auto jams = [&](int i) {
+    const auto has = [&](int b) { return b >= 0 && !(excess[b] <= Real(0)); };
+    return slides(i) && (has(w.contacts[i].body_a) || has(w.contacts[i].body_b));
+  };
+  if (!(team.template max<Real>(p.contact_count, [&](int i) { return jams(i) ? Real(1) : Real(0); }) > 0)) return false;
+  team.for_each(p.contact_count, [&](int i) {
+    if (jams(i)) w.natural_residual[p.contact_base() + 3 * i] = Real(static_cast<int>(Touch::kGlides));
+  });
+  return true;
+}
+
 template <typename Real, team::Team Team>
 AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                const model::StepSettings<Real>& settings) {
@@ -406,9 +453,15 @@ AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m
   note_touches(team, p);
   TreeLinks links;
   if (m.joint_count > 0) links = find_links_of_trees(p);
-  const bool trees = links.count <= kMostLinks && are_trees(team, p) && synchronise_trees(team, p, links);
-  const bool held = trees || !solver::is_pile(team, p);
-  if (!trees) synchronise_whole(team, p, held);
+  const bool in_trees = links.count <= kMostLinks && are_trees(team, p);
+  bool held = true;
+  const auto lead = [&] {
+    const bool trees = in_trees && synchronise_trees(team, p, links);
+    held = trees || !solver::is_pile(team, p);
+    if (!trees) synchronise_whole(team, p, held);
+  };
+  lead();
+  if (held && loosen_jammed(team, p)) lead();
   const bool cut = bound_changes(team, p, held);
   const bool thrown = (w.record->outcome & (kOverlapBit | kEasedBit)) != 0 && is_thrown(team, p);
   team.for_each(m.body_count, [&](int b) {
