@@ -17,10 +17,10 @@ AXION_HD inline Real kinetic_energy(const solver::Problem<Real>& p, int b, const
          2;
 }
 
-// Lets contacts of a tree glide that slide, where v_plus has more energy than u and the loads over the time that is owed
-// can give together, |a + b|² ≤ 2|a|² + 2|b|², as what contacts hold only takes of it: friction that goes with the normal
-// impulse makes the system unsymmetric, and where a contact jams, as of a slender body on its end (Painlevé), it has no
-// solution, or one of any size. Returns whether any does.
+// Lets contacts of a tree glide that slide, where v_plus has more energy than u and the loads over the time that is
+// owed can give together, |a + b|² ≤ 2|a|² + 2|b|², as what contacts hold only takes of it: friction that goes with the
+// normal impulse makes the system unsymmetric, and where a contact jams, as of a slender body on its end (Painlevé), it
+// has no solution, or one of any size. Returns whether any does.
 template <typename Real, typename Team>
 AXION_HD_CALL bool loosen_jammed(const Team& team, const solver::Problem<Real>& p) {
   const auto& w = p.w;
