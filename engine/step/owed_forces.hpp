@@ -18,8 +18,9 @@ inline constexpr double kLeft =
     0.05;  // of 9.81 h: how fast bodies part that have left each other, or slip that do not stick;
 inline constexpr double kStill = 1e-3;  // those that come to stick in this step may have all of their friction
 
-// What a contact does after the step: nothing, it presses and slides, or it sticks.
-enum class Touch { kNone, kSlides, kSticks };
+// What a contact does after the step: nothing, it presses and slides, or it sticks. One that jams presses and slides
+// without friction (synchronise.hpp).
+enum class Touch { kNone, kSlides, kSticks, kGlides };
 
 template <typename Real>
 AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i, int row) {
@@ -161,8 +162,10 @@ AXION_HD inline void add_owed_contacts(const solver::Problem<Real>& p, int b, so
       add_owed_moment(p, b, i, share, sum);
       continue;
     }
-    if (noted_touch(p, i) == Touch::kNone) continue;
-    for (int r = 0; r < 3; ++r) sum.add(w.row[row + r], share * w.lambda_contact[3 * i + r], w.contacts[i].body_a == b);
+    const Touch touch = noted_touch(p, i);
+    if (touch == Touch::kNone) continue;
+    for (int r = 0; r < (touch == Touch::kGlides ? 1 : 3); ++r)
+      sum.add(w.row[row + r], share * w.lambda_contact[3 * i + r], w.contacts[i].body_a == b);
   }
 }
 
@@ -189,7 +192,7 @@ AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch tou
   for (int k = 1; k < 3; ++k) {
     if (touch == Touch::kSticks) {
       G[4 * k] = gain(k);
-    } else {
+    } else if (touch == Touch::kSlides) {
       G[3 * k] = w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * G[0];
     }
   }

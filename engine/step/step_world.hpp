@@ -23,7 +23,7 @@
 
 namespace axion::step {
 
-inline constexpr double kDeep = 0.1;         // of contact_margin: overlap that is told of
+inline constexpr double kDeep = 0.1;         // of contact_margin: overlap that is told of, joints that are open
 inline constexpr double kPartingTime = 0.2;  // s
 inline constexpr double kPressed = 10;       // of what all loads give in a step: impulses that come from contacts
 
@@ -249,6 +249,16 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
   return overlap;
 }
 
+// Whether a joint that does not give way is open by more than `least` in the end: by what an earlier step left, or by
+// turning, which impulses along J(q⁻) or linearised joints do not see. At velocity level joints may drift.
+template <typename Real, typename Team>
+AXION_HD_RARE bool joints_are_open(const Team& team, const solver::Problem<Real>& p, Real least) {
+  if (p.s.constraint_level != model::ConstraintLevel::kPosition) return false;
+  return team.template max<Real>(p.m.joint_count, [&](int j) {
+    return constraints::gives_way<Real>(p.m, p.w, p.m.joints[j]) ? Real(0) : p.w.step.anchor_error[j];
+  }) > least;
+}
+
 template <typename Real>
 struct SolvedContacts {
   solver::NewtonResult<Real> newton;
@@ -337,6 +347,7 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   const Real least = Real(kDeep) * deep_margin(m, settings);
   Overlap overlap;
   if (ok && Real(w.record->max_penetration) > least) overlap = find_overlap(team, problem, least);
+  const bool open = ok && Real(w.record->max_joint_error) > least && joints_are_open(team, problem, least);
   team.for_each(1, [&](int) {
     model::StepRecord& record = *w.record;
     if (ok && static_cast<float>(depth) > record.max_penetration) record.max_penetration = static_cast<float>(depth);
@@ -350,8 +361,8 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
     record.outcome = (contacts.overflow ? kContactOverflowBit : 0u) | (result.fallback ? kFallbackBit : 0u);
     record.outcome |= (result.eased || constraints::greatest_easing(m, w) > Real(0) ? kEasedBit : 0u) |
                       (overlap.stays ? kOverlapBit : 0u);
-    const bool solved_all =
-        ok && solved.complete && result.ratio <= Real(1) && !result.thrown && !overlap.grows && !overlap.is_held;
+    const bool solved_all = ok && solved.complete && result.ratio <= Real(1) && !result.thrown && !overlap.grows &&
+                            !overlap.is_held && !open;
     record.outcome |= solved_all ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
     if (!ok) {
       *w.outcome |= kNonFiniteBit;

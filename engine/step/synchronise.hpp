@@ -14,6 +14,7 @@
 // Contacts give the same share of their last impulses, torsional and rolling friction theirs. As an impact leaves other
 // impulses than the motion after it, those that press also keep the normal velocity they have, and those that stick
 // theirs along the surface; friction of a sliding contact goes with the normal impulse, and turns no slip round.
+// Where that has no solution, as a slender body jams on its end, what slides goes on without friction (loosen_jammed).
 // Torsional and rolling friction that stick keep their rates, and those that do not turn none round. So a body at rest
 // keeps its zero, and a sliding one slows down by half a step's friction. In a pile (newton/attempt.hpp) such a solve
 // has no end: there a tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u
@@ -23,6 +24,7 @@
 // Cost: linear in bodies for trees, else one linear solve.
 #pragma once
 
+#include "engine/step/jammed_contacts.hpp"
 #include "engine/step/outcome.hpp"
 #include "engine/step/owed_forces.hpp"
 #include "engine/step/synchronise_trees.hpp"
@@ -173,8 +175,8 @@ AXION_HD_CALL void hold_contact(const solver::Problem<Real>& p, int i) {
   };
   e[0] = G[0] * change(0);
   for (int k = 1; k < 3; ++k) {
-    e[k] =
-        touch == Touch::kSticks ? G[4 * k] * change(k) : w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * e[0];
+    if (touch == Touch::kSticks) e[k] = G[4 * k] * change(k);
+    if (touch == Touch::kSlides) e[k] = w.lambda_contact[3 * i + k] / w.lambda_contact[3 * i] * e[0];
   }
 }
 
@@ -278,7 +280,7 @@ AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row,
     if (least < share) share = least;
   };
   if (!held) keep_within(after[0] - before[0]);
-  if (touch == Touch::kSlides) {
+  if (touch != Touch::kSticks) {
     const Real speed = before[1] * before[1] + before[2] * before[2];
     const Real ahead = before[1] * after[1] + before[2] * after[2];
     const Real turned = ahead < 0 ? speed / (speed - ahead) : Real(1);
@@ -406,9 +408,15 @@ AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m
   note_touches(team, p);
   TreeLinks links;
   if (m.joint_count > 0) links = find_links_of_trees(p);
-  const bool trees = links.count <= kMostLinks && are_trees(team, p) && synchronise_trees(team, p, links);
-  const bool held = trees || !solver::is_pile(team, p);
-  if (!trees) synchronise_whole(team, p, held);
+  const bool in_trees = links.count <= kMostLinks && are_trees(team, p);
+  bool held = true;
+  const auto lead = [&] {
+    const bool trees = in_trees && synchronise_trees(team, p, links);
+    held = trees || !solver::is_pile(team, p);
+    if (!trees) synchronise_whole(team, p, held);
+  };
+  lead();
+  if (held && loosen_jammed(team, p)) lead();
   const bool cut = bound_changes(team, p, held);
   const bool thrown = (w.record->outcome & (kOverlapBit | kEasedBit)) != 0 && is_thrown(team, p);
   team.for_each(m.body_count, [&](int b) {

@@ -71,9 +71,12 @@ def is_robot(path):
     return root.tag == 'robot' and root.find('link') is not None and not any('xacro' in str(element.tag) for element in root.iter())
 
 
-def offered(options, path):
-    """What axion-models says of the file."""
-    _, assets = (FILES.read_urdf if path.suffix == '.urdf' else FILES.read_mjcf)(path)
+def offered(options, directory, path):
+    """What axion-models says of the file, which may refer to any file below its DIRECTORY."""
+    try:
+        _, assets = (FILES.read_urdf if path.suffix == '.urdf' else FILES.read_mjcf)(path, file_folders=[directory])
+    except (OSError, ValueError) as error:
+        return {'loads': False, 'error': {'field': '', 'message': str(error)}}
     with tempfile.TemporaryDirectory() as folder:
         lines = []
         for i, (name, content) in enumerate(assets.items()):
@@ -352,7 +355,7 @@ def summary_table(entries):
 
 
 def look_at(options, mujoco, directory, path):
-    answer = offered(options, path)
+    answer = offered(options, directory, path)
     request = {'path': str(path)}
     if answer['loads'] and 'rest' in answer:
         request.update(dt=answer['dt'], actuators=answer['actuators'])

@@ -252,5 +252,27 @@ TYPED_TEST(HeavyChain, converges_in_few_iterations_wherever_its_rods_line_up) {
   }
 }
 
+template <typename Real>
+class OpenJoint : public ::testing::Test {};
+TYPED_TEST_SUITE(OpenJoint, testing::Precisions, testing::PrecisionNames);
+
+// A joint that a state or a step that failed has left open comes back at a bounded speed. Until then no step has
+// converged, though its residuals are small; a tenth of contact_margin is what overlap is told of from, too.
+TYPED_TEST(OpenJoint, has_not_converged_before_it_is_closed) {
+  testing::SingleWorld<TypeParam> world(testing::pendulum_chain(2), model::make_options(model::Preset::kDefault),
+                                        0.002);
+  world.world().x[1].z -= TypeParam(0.05);
+  int open = 0;
+  for (int k = 0; k < 100; ++k) {
+    world.step();
+    const bool is_open = world.record().max_joint_error > 1e-3F;
+    open += is_open;
+    EXPECT_FALSE(is_open && world.converged()) << k << ": open by " << world.record().max_joint_error << " m";
+  }
+  EXPECT_GE(open, 1);
+  EXPECT_LT(world.record().max_joint_error, 1e-4F);
+  EXPECT_TRUE(world.converged());
+}
+
 }  // namespace
 }  // namespace axion::pendulum_test
