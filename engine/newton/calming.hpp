@@ -5,9 +5,7 @@
 // fold into each other are levers of any length. So where a step works deep overlap off, or eased locks, and leaves a
 // body faster than fastest_pull, faster than it was and than forces make it, the step is solved again
 // with that share of the push which takes it no further, and if that is not enough without any push. Contacts then stop
-// what goes on into them, and no more. Where that does not help either, and it is locks and contacts that throw, not a
-// motor, the step is none that was solved. So is one of a loop near a singular pose, whose locks hold by impulses so
-// large that their rounding throws.
+// what goes on into them, and no more.
 //
 // In: a solved iterate. Out: the share of the push that is left, push_share of the problem's settings. Cost: nothing
 // where nothing is deep or eased; one or two attempts (newton.hpp) where bodies would be thrown.
@@ -40,33 +38,6 @@ AXION_HD_RARE Real calm_share(const Team& team, const Problem<Real>& p) {
     return share > Real(0) ? (share < Real(1) ? 1 - share : Real(0)) : Real(1);
   });
   return 1 - excess;
-}
-
-// Whether locks and contacts give the world more energy than bodies would need that move at fastest_pull where they are
-// thrown. Constraints that hold do no work, and friction takes some; what they push together or apart, they do.
-template <typename Real, typename Team>
-AXION_HD_RARE bool is_thrown_by_rows(const Team& team, const Problem<Real>& p) {
-  const auto& w = p.w;
-  const auto work = [&](const model::Row<Real>* rows, int row, int a, int b) {
-    return w.lambda[row] * constraints::row_velocity(rows[row], a, b, w.v_plus, w.omega_plus);
-  };
-  const Real locks = team.template sum<Real>(p.m.lock_count, [&](int i) {
-    const model::JointData<Real>& joint = p.m.joints[p.m.lock_joint[i]];
-    return work(w.row_force, i, joint.child, joint.parent);
-  });
-  const Real contacts = team.template sum<Real>(p.contact_count, [&](int i) {
-    const int row = p.contact_base() + 3 * i;
-    const model::Contact<Real>& c = w.contacts[i];
-    Real sum = 0;
-    for (int k = 0; k < 3; ++k) sum += work(w.row, row + k, c.body_a, c.body_b);
-    return sum;
-  });
-  const Real fast = constraints::fastest_pull(p.s);
-  const Real allowed = team.template sum<Real>(p.m.body_count, [&](int b) {
-    if (!(math::norm(w.v_plus[b]) > greater(fast, math::norm(w.v[b])))) return Real(0);
-    return constraints::body_mass(p.m, w, b) * fast * fast / 2;
-  });
-  return !(locks + contacts <= allowed);
 }
 
 }  // namespace axion::solver

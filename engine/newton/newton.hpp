@@ -20,8 +20,7 @@ struct NewtonResult {
   Real ratio = 0;  // the worst residual ratio; at most one: converged
   NewtonCounts counts;
   bool fallback = false;
-  bool eased = false;   // joints beyond their limits are not pushed back
-  bool thrown = false;  // bodies are, by constraints (calming.hpp)
+  bool eased = false;  // joints beyond their limits are not pushed back
 };
 
 // How far the iterate turns any body beyond where u⁻ would, rad.
@@ -192,9 +191,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     result.ratio = attempt(team, p, result.counts, false);
     fall_back(team, p, result);
   }
-  const bool forced = is_forced(team, p);
-  if (forced) result.ratio = calm_down(team, p, result.counts, result.ratio);
-  if (forced || p.m.loop_count > 0) result.thrown = calm_share(team, p) < Real(1) && is_thrown_by_rows(team, p);
+  if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
   if (!p.m.is_soft && is_pushed_in_vain(team, p, result.ratio <= Real(1))) {
     result.ratio = stop_pushing(team, p, result);
   }

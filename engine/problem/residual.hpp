@@ -1,7 +1,8 @@
 // The residual of the nonlinear system at an iterate (u, λ), and its stop test.
 //
 //   dynamics  g = M̃(u − ũ) − J_Fᵀλ   reported as |M̃⁻¹g| per body
-//   joints    c(q⁺)/h (LINEARISED: J u + ½c(q⁻)/h; velocity level: J u + Υc(q⁻)/h); soft ones as in contact_rows.hpp
+//   joints    c(q⁺)/h (LINEARISED: J u + ½c(q⁻)/h; velocity level: J u + Υc(q⁻)/h); soft ones as in contact_rows.hpp,
+//             and what closes loops is a little so (closing_give)
 //   control   J u + λ/β − α/β; with bounded impulse (r + 1/β)|λ − proj(λ*)|
 //   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|, that of moments alike
 // All in m/s or rad/s. A residual may be `tolerance`, or the rounding of its terms where that is more: positions carry
@@ -92,7 +93,7 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
   if (constraints::goes_by_law<Real>(p.m, p.w, joint)) return evaluate_soft_locks(p, joint);
   const int locks = joint.translation_lock_count + joint.rotation_lock_count;
   constraints::JointEvaluation<Real> e;
-  const bool at_start = has_start_rows(p);
+  const bool at_start = has_start_rows(p), closes = j >= p.m.joint_count - p.m.loop_count;
   if (!at_start) {
     constraints::evaluate_joint<constraints::JointParts::kLocks>(p.m, joint, p.w.x_plus, p.w.q_plus, p.w.axis_position,
                                                                  e);
@@ -121,8 +122,9 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
                             (1 - f) * start.k_b + f * e.lock[i].k_b};
       residual = (e.error[i] - (1 - soft.erp) * p.w.lock_start_error[row]) / p.s.dt;
     }
-    residual += soft.cfm * p.w.lambda[row];
-    p.w.lock_compliance[row] = soft.cfm;
+    const Real give = joint.lock_stiffness > 0 || !closes ? soft.cfm : closing_give(p, row);
+    residual += give * p.w.lambda[row];
+    p.w.lock_compliance[row] = give;
     p.w.residual[row] = residual;
     p.w.natural_residual[row] = std::abs(residual);
     p.w.row_tolerance[row] = tolerance;

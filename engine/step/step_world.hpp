@@ -361,8 +361,8 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
     record.outcome = (contacts.overflow ? kContactOverflowBit : 0u) | (result.fallback ? kFallbackBit : 0u);
     record.outcome |= (result.eased || constraints::greatest_easing(m, w) > Real(0) ? kEasedBit : 0u) |
                       (overlap.stays ? kOverlapBit : 0u);
-    const bool solved_all = ok && solved.complete && result.ratio <= Real(1) && !result.thrown && !overlap.grows &&
-                            !overlap.is_held && !open;
+    const bool solved_all =
+        ok && solved.complete && result.ratio <= Real(1) && !overlap.grows && !overlap.is_held && !open;
     record.outcome |= solved_all ? kConvergedBit : (ok ? kMaxIterationsBit : kNonFiniteBit);
     if (!ok) {
       *w.outcome |= kNonFiniteBit;
