@@ -36,7 +36,7 @@ AXION_HD_RARE void put_soft_lock(const Problem<Real>& p, int row, const RowVeloc
 // m for each m/s² that the force of a closing lock would give what it holds, were that alone; rad for rad/s². Links of a
 // robot that weigh a tenth of what they carry give 0.1 µm at 10 m/s².
 inline constexpr double kClosingGive = 1e-9;
-inline constexpr double kMostGive = 1e-2;  // of (J M⁻¹ Jᵀ)_ii
+inline constexpr double kLeastGive = 5e-4, kMostGive = 1e-2;  // of (J M⁻¹ Jᵀ)_ii
 
 // m/s or rad/s, as fast as locks come together at least, whatever depenetration_velocity is: what steps leave of a
 // lock's error is far less in a step, and is taken back at once.
@@ -98,8 +98,8 @@ AXION_HD_RARE void evaluate_soft_equality(const Problem<Real>& p, const model::T
 // turn throws the links; so such an error is a strain.
 template <typename Real>
 AXION_HD inline Real closing_give(const Problem<Real>& p, int row) {
-  const Real give = Real(kClosingGive) / (p.s.dt * p.s.dt);
-  return (give < Real(kMostGive) ? give : Real(kMostGive)) * p.w.row_scale[row];
+  const Real give = Real(kClosingGive) / (p.s.dt * p.s.dt), least = Real(kLeastGive), most = Real(kMostGive);
+  return (give < least ? least : give < most ? give : most) * p.w.row_scale[row];
 }
 
 template <typename Real>
