@@ -15,10 +15,12 @@
 // impulses hardly follow these torques. Of bodies that stand on faces they are redundant beside the normal impulses; a
 // proximal term of a tenth keeps Newton's steps from shifting loads between both beyond those bounds.
 //
-// Proximal terms have no right-hand side, so that they bias nothing at convergence. Locks have one where there are loops
-// alone: those of a closed mechanism may depend on each other; those of trees never do, and between links of nearly no
-// mass the term would be far above the effect of an impulse on armature. What keeps impulses of redundant rows from
-// wandering off is their compliance (closing_give).
+// Proximal terms have no right-hand side, so that they bias nothing at convergence. Those of loop joints do have one:
+// redundant rows leave the impulses of loops undetermined, and a compliance keeps these impulses from wandering off
+// step by step, as far as it takes a tenth of a row's tolerance; in float32 it is as great as rounding lets it be
+// (ease_loop_lock). Locks have a proximal term where there are loops alone: those of a closed mechanism may depend on
+// each other; those of trees never do, and between links of nearly no mass the term would be far above the effect of an
+// impulse on armature.
 //
 // In: the iterate, evaluated. Out: row, compliance, residual, contact_gain, contact_offset, rotation_derivative,
 // K_geometric. Cost: linear in bodies and rows. Source: seeds, sections Linearisation and Schur complement.
@@ -30,8 +32,12 @@ namespace axion::solver {
 
 inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
 inline constexpr double kMomentProximal =
-    1e-1;                                  // likewise, of torsional and rolling friction, redundant beside normals
-inline constexpr double kLentInertia = 5;  // multiples of its own inertia that neighbours are taken to lend a body,
+    1e-1;                                     // likewise, of torsional and rolling friction, redundant beside normals
+inline constexpr double kLoopBias = 0.1;      // of a row's tolerance that a loop's compliance may take,
+inline constexpr double kRoundedBias = 0.75;  // and takes at most in float32, whose tolerance is that of rounding:
+inline constexpr double kRoundedLoad = 5000;  // m/s², a load of the row's own inertia that would take all of it,
+inline constexpr double kMostGive = 1e-2;     // of (J M⁻¹ Jᵀ)_ii
+inline constexpr double kLentInertia = 5;     // multiples of its own inertia that neighbours are taken to lend a body,
 inline constexpr double kSupportedInertia = 2;  // or of the inertia that BLENDED finds (supported_inertias)
 inline constexpr double kReleaseGain = 1e8;     // compliance, in units of r_t, of a tangent row that says λ_f = 0
 
@@ -247,6 +253,32 @@ AXION_HD_RARE void linearise_moment(const Problem<Real>& p, int k) {
   if (!symmetric_solver(p)) solve_contact_block(p, p.contact_count + k, f, proximal);
 }
 
+// The compliance of a loop joint's lock beside its own. Rows know a length only to its rounding δ; near a singular
+// pose, where the rows of a loop have next to no hold, such lengths ask for velocities of √δ/h that no law asks for. So
+// float32 takes a compliance by which a lock under load sags by a share of δ, and which near singular poses exceeds the
+// rows' own hold: it bounds such velocities by √(δ kRoundedLoad) at any h. It saturates, as the error of the rows does
+// not grow with the load.
+template <typename Real>
+AXION_HD inline void ease_loop_lock(const Problem<Real>& p, bool is_soft, int row) {
+  const Real proximal = joint_proximal<Real>() * p.w.row_scale[row], tolerance = p.w.row_tolerance[row],
+             lambda = p.w.lambda[row];
+  if (std::numeric_limits<Real>::digits < 30 && !has_start_rows(p) && !is_soft) {
+    const Real share = tolerance / (Real(kRoundedLoad) * p.s.dt);
+    const Real give = (share < Real(kMostGive) ? share : Real(kMostGive)) * p.w.row_scale[row];
+    if (give > proximal) {
+      const Real most = Real(kRoundedBias) * tolerance, x = give * lambda / most,
+                 cosine = Real(1) / std::sqrt(1 + x * x);
+      const Real slope = give * cosine * cosine * cosine;
+      p.w.residual[row] += most * x * cosine;
+      p.w.compliance[row] += slope > proximal ? slope : proximal;
+      return;
+    }
+  }
+  const Real most = Real(kLoopBias) * tolerance;
+  p.w.compliance[row] += proximal;
+  p.w.residual[row] += constraints::clamp(proximal * lambda, -most, most);
+}
+
 // Equalities, whose rows may depend on each other and on those of loops, so that they are eased as those.
 template <typename Real, typename Team>
 AXION_HD_RARE void linearise_equalities(const Team& team, const Problem<Real>& p) {
@@ -261,8 +293,8 @@ AXION_HD_RARE void linearise_equalities(const Team& team, const Problem<Real>& p
       row.k_a = math::transpose_times(p.w.rotation_derivative[term.a], row.k_a);
       if (term.b >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[term.b], row.k_b);
     });
-    p.w.compliance[equality.lock] =
-        p.w.lock_compliance[equality.lock] + joint_proximal<Real>() * p.w.row_scale[equality.lock];
+    p.w.compliance[equality.lock] = p.w.lock_compliance[equality.lock];
+    ease_loop_lock(p, constraints::gives_way<Real>(p.m, p.w, equality), equality.lock);
   });
 }
 
@@ -281,7 +313,12 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
     }
     for (int i = joint.lock_start; i < end; ++i) {
       p.w.compliance[i] = p.w.lock_compliance[i];
-      if (p.m.loop_count > 0) p.w.compliance[i] += joint_proximal<Real>() * p.w.row_scale[i];
+      if (p.m.loop_count == 0) continue;
+      if (j < p.m.joint_count - p.m.loop_count) {
+        p.w.compliance[i] += joint_proximal<Real>() * p.w.row_scale[i];
+      } else {
+        ease_loop_lock(p, constraints::gives_way<Real>(p.m, p.w, joint), i);
+      }
     }
   });
   team.for_each(p.m.axis_count, [&](int i) {

@@ -1,8 +1,8 @@
 // The residual of the nonlinear system at an iterate (u, λ), and its stop test.
 //
 //   dynamics  g = M̃(u − ũ) − J_Fᵀλ   reported as |M̃⁻¹g| per body
-//   joints    c(q⁺)/h (LINEARISED: J u + ½c(q⁻)/h; velocity level: J u + Υc(q⁻)/h); soft ones as in contact_rows.hpp,
-//             and what closes loops is a little so (closing_give)
+//   joints    c(q⁺)/h (LINEARISED: J u + ½c(q⁻)/h; velocity level: J u + Υc(q⁻)/h); soft ones as in contact_rows.hpp;
+//             what closes loops gives to the greatest loads (put_closing_lock)
 //   control   J u + λ/β − α/β; with bounded impulse (r + 1/β)|λ − proj(λ*)|
 //   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|, that of moments alike
 // All in m/s or rad/s. A residual may be `tolerance`, or the rounding of its terms where that is more: positions carry
@@ -122,12 +122,15 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
                             (1 - f) * start.k_b + f * e.lock[i].k_b};
       residual = (e.error[i] - (1 - soft.erp) * p.w.lock_start_error[row]) / p.s.dt;
     }
-    const Real give = joint.lock_stiffness > 0 || !closes ? soft.cfm : closing_give(p, row);
-    residual += give * p.w.lambda[row];
-    p.w.lock_compliance[row] = give;
+    p.w.row_tolerance[row] = tolerance;
+    if (closes && !(joint.lock_stiffness > 0)) {
+      put_closing_lock(p, row, residual);
+      continue;
+    }
+    residual += soft.cfm * p.w.lambda[row];
+    p.w.lock_compliance[row] = soft.cfm;
     p.w.residual[row] = residual;
     p.w.natural_residual[row] = std::abs(residual);
-    p.w.row_tolerance[row] = tolerance;
   }
 }
 

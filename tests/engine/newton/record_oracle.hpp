@@ -143,13 +143,7 @@ class RecordOracle {
     const Vector left = constraint(joint, pose(joint.child, false), pose(joint.parent, false));
     const double dt = world_.settings().dt, off = left.cwiseAbs().maxCoeff();
     const double share = std::min(1.0, std::max(1.0, off / world_.settings().limit_recovery_time) * dt / off);
-    const bool closes = j >= m_.joint_count - m_.loop_count;
-    for (int k = 0; k < c.size(); ++k) {
-      const Row row = constraint_rows(joint, pose(joint.child, false), pose(joint.parent, false)).row(k);
-      const double give = closes ? 1e-9 / (dt * dt) * product(row, row, joint.child, joint.parent) : 0;
-      const double impulse = world_.world().lambda_joint[joint.lock_start + k];
-      r.joint = std::max(r.joint, std::abs((c[k] - (1 - share) * left[k]) / dt + give * impulse));
-    }
+    r.joint = std::max(r.joint, (c - (1 - share) * left).cwiseAbs().maxCoeff() / dt);
     for (int k = 0; k < c.size(); ++k) {
       take_impulse(J.row(k), joint.child, joint.parent, world_.world().lambda_joint[joint.lock_start + k]);
     }
