@@ -33,10 +33,6 @@ AXION_HD_RARE void put_soft_lock(const Problem<Real>& p, int row, const RowVeloc
   p.w.row_tolerance[row] = greater(p.s.tolerance, velocity_rounding<Real>() * size);
 }
 
-// m/s² or rad/s²: what the force of a closing lock may give what it holds, were that alone, before the lock gives. Then m
-// for each m/s² beyond, or rad for rad/s², and at most this share of (J M⁻¹ Jᵀ)_ii.
-inline constexpr double kRigidLoad = 5000, kStrain = 1e-9, kMostStrain = 1e-2;
-
 // m/s or rad/s, as fast as locks come together at least, whatever depenetration_velocity is: what steps leave of a
 // lock's error is far less in a step, and is taken back at once.
 inline constexpr double kLeastRecovery = 1;
@@ -91,24 +87,6 @@ AXION_HD_RARE void evaluate_soft_equality(const Problem<Real>& p, const model::T
   put_soft_lock(p, row, iterate_tendon_velocity(p, equality, p.w.tendon_row));
 }
 
-// Puts the residual of a rigid lock that closes a loop, or of an equality, with what it gives to an impulse beyond that
-// of kRigidLoad. Rows that depend on each other, as of a planar mechanism whose axes are parallel to the digits of a
-// file, have an error that no motion takes back, or next to none. Were they rigid to any load, their impulses would have
-// no bound, and what these leave as they turn would throw the links; so such an error is a strain.
-template <typename Real>
-AXION_HD inline void put_closing_lock(const Problem<Real>& p, int row, Real residual) {
-  const Real most = Real(kRigidLoad) * p.s.dt / p.w.row_scale[row], lambda = p.w.lambda[row];
-  p.w.lock_compliance[row] = 0;
-  if (std::abs(lambda) > most) {
-    const Real share = Real(kStrain) / (p.s.dt * p.s.dt),
-               bounded = share < Real(kMostStrain) ? share : Real(kMostStrain);
-    p.w.lock_compliance[row] = bounded * p.w.row_scale[row];
-    residual += p.w.lock_compliance[row] * (lambda > 0 ? lambda - most : lambda + most);
-  }
-  p.w.residual[row] = residual;
-  p.w.natural_residual[row] = std::abs(residual);
-}
-
 template <typename Real>
 AXION_HD_RARE void evaluate_equality(const Problem<Real>& p, const model::TendonData<Real>& equality) {
   if (constraints::goes_by_law<Real>(p.m, p.w, equality)) return evaluate_soft_equality(p, equality);
@@ -130,12 +108,11 @@ AXION_HD_RARE void evaluate_equality(const Problem<Real>& p, const model::Tendon
     residual = (end.error - start) / p.s.dt + push;
     tolerance = greater(p.s.tolerance, position_rounding<Real>() * end.extent / p.s.dt);
   }
-  p.w.row_tolerance[row] = tolerance;
-  if (!(equality.stiffness > 0)) return put_closing_lock(p, row, residual);
   residual += soft.cfm * p.w.lambda[row];
   p.w.lock_compliance[row] = soft.cfm;
   p.w.residual[row] = residual;
   p.w.natural_residual[row] = std::abs(residual);
+  p.w.row_tolerance[row] = tolerance;
 }
 
 template <typename Real, typename Team>

@@ -38,9 +38,9 @@ TEST(OpenLoop, anchors_come_together_at_the_gap_over_the_recovery_time) {
     for (int i = 0; i < steps; ++i) {
       world.step(1);
       const double expected = std::max(0.0, gap - dt * std::max(1.0, gap / kRecovery));
-      // A tenth of the contact margin, from which on a joint counts as open, is between both.
-      if (expected > 1.01e-3) ASSERT_EQ(outcome(world), kMaxIterations) << "open, dt " << dt << ", step " << i;
-      if (expected < 0.99e-3) ASSERT_EQ(outcome(world), kConverged) << "dt " << dt << ", step " << i;
+      // A millimetre is a tenth of the contact margin, from which on a joint counts as open.
+      const bool open = expected > 1e-3;
+      ASSERT_EQ(outcome(world), open ? kMaxIterations : kConverged) << "dt " << dt << ", step " << i;
       const auto q = world.get(Field::kJointPosition);
       gap = kGap - (q[0] - q[1]);
       ASSERT_NEAR(gap, expected, 1e-6) << "dt " << dt << ", step " << i;
@@ -67,8 +67,7 @@ TEST(OpenLoop, a_weld_turns_back_at_its_angle_over_the_recovery_time) {
   for (int i = 0; i < 200; ++i) {
     const double before = angle();
     world.step(1);
-    ASSERT_EQ(outcome(world) & ~(kConverged | kMaxIterations), 0u) << "step " << i;
-    if (i >= 100) ASSERT_EQ(outcome(world), kConverged) << "closed, step " << i;
+    ASSERT_EQ(outcome(world), kConverged) << "step " << i;
     fastest = std::max(fastest, (angle() - before) / 0.002);
   }
   // What is held near 0 is 2 sin of half the angle along each axis, whose slope here is 0.88.
@@ -107,7 +106,7 @@ TEST(OpenLoop, a_loop_of_a_floating_robot_closes_and_keeps_its_momentum) {
   double fastest = 0;
   for (int i = 0; i < 200; ++i) {
     world.step(1);
-    ASSERT_EQ(outcome(world), kConverged) << "step " << i;
+    ASSERT_EQ(outcome(world), i < 100 ? outcome(world) & (kConverged | kMaxIterations) : kConverged) << "step " << i;
     const std::vector<double> pose = world.get(Field::kBodyPose);
     for (int b = 0; b < 4; ++b) {
       const double* now = &pose[7 * b];

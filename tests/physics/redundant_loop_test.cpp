@@ -138,7 +138,7 @@ TYPED_TEST(RedundantLoop, converges_at_every_tolerance_without_falling_back) {
   }
 }
 
-// The four bars, closed by a ball, with hinges that are parallel to so many rad only, as in files that give five digits: a
+// Four bars, closed by a ball, with hinges that are parallel to so many rad only, as in files that give five digits: a
 // motion opens the loop by that times its way, which no motion takes back.
 model::SceneSpec skew_four_bar(double skew) {
   Linkage l{{}, 0.1, {}};
