@@ -64,10 +64,10 @@ AXION_HD inline Real impulse_blend(const Problem<Real>& p, int j, bool is_transl
 // Then m for each m/s² beyond, or rad for rad/s², and at most this share of (J M⁻¹ Jᵀ)_ii.
 inline constexpr double kRigidLoad = 5000, kStrain = 1e-9, kMostStrain = 1e-2;
 
-// Puts the residual of a rigid lock that closes a loop, with what it gives to an impulse beyond that of kRigidLoad. Rows
-// that depend on each other, as of a planar mechanism whose axes are parallel to the digits of a file, have an error
-// that no motion takes back, or next to none. Were they rigid to any load, their impulses would have no bound, and what
-// these leave as they turn would throw the links; so such an error is a strain.
+// Puts the residual of a rigid lock that closes a loop, with what it gives to an impulse beyond that of kRigidLoad.
+// Rows that depend on each other, as of a planar mechanism whose axes are parallel to the digits of a file, have an
+// error that no motion takes back, or next to none. Were they rigid to any load, their impulses would have no bound,
+// and what these leave as they turn would throw the links; so such an error is a strain.
 template <typename Real>
 AXION_HD inline void put_closing_lock(const Problem<Real>& p, int row, Real residual) {
   const Real most = Real(kRigidLoad) * p.s.dt / p.w.row_scale[row], lambda = p.w.lambda[row];
