@@ -126,7 +126,7 @@ class Jax(Worlds):
 @unittest.skipIf(HAS["stable_baselines3"], "Stable-Baselines3 is installed")
 class WithoutStableBaselines(Worlds):
     def test_the_error_names_the_extra(self):
-        with self.assertRaisesRegex(ImportError, r"axion\[sb3\]"):
+        with self.assertRaisesRegex(ImportError, r"axion-server-client\[sb3\]"):
             import axion.gym.sb3  # noqa: F401
 
     def test_axion_train_says_so(self):
@@ -136,7 +136,7 @@ class WithoutStableBaselines(Worlds):
         with contextlib.redirect_stderr(said), tempfile.TemporaryDirectory() as folder:
             self.assertEqual(tool.main(["train", TASK, "--library", "sb3", "--server", self.target, "--out", f"{folder}/new"]), 2)
             self.assertFalse(pathlib.Path(folder, "new").exists())
-        self.assertRegex(said.getvalue(), r"library: .*axion\[sb3\]")
+        self.assertRegex(said.getvalue(), r"library: .*axion-server-client\[sb3\]")
 
 
 @unittest.skipUnless(HAS["stable_baselines3"], "Stable-Baselines3 is not installed")
