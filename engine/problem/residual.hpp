@@ -67,12 +67,13 @@ inline constexpr double kRigidLoad = 5000, kStrain = 1e-9, kMostStrain = 1e-2;
 // Puts the residual of a rigid lock that closes a loop, with what it gives to an impulse beyond that of kRigidLoad.
 // Rows that depend on each other, as of a planar mechanism whose axes are parallel to the digits of a file, have an
 // error that no motion takes back, or next to none. Were they rigid to any load, their impulses would have no bound,
-// and what these leave as they turn would throw the links; so such an error is a strain.
+// and what these leave as they turn would throw the links; so such an error is a strain. In float64 such steps do not
+// converge, and the links of grippers that press on what they hold want their locks rigid.
 template <typename Real>
 AXION_HD inline void put_closing_lock(const Problem<Real>& p, int row, Real residual) {
   const Real most = Real(kRigidLoad) * p.s.dt / p.w.row_scale[row], lambda = p.w.lambda[row];
   p.w.lock_compliance[row] = 0;
-  if (std::abs(lambda) > most) {
+  if (std::numeric_limits<Real>::digits < 30 && std::abs(lambda) > most) {
     const Real share = Real(kStrain) / (p.s.dt * p.s.dt),
                bounded = share < Real(kMostStrain) ? share : Real(kMostStrain);
     p.w.lock_compliance[row] = bounded * p.w.row_scale[row];
