@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tests/support/scenes.hpp"
@@ -173,8 +174,10 @@ TYPED_TEST(RedundantLoop, whose_hinges_are_parallel_to_some_digits_swings_withou
       }
       char name[64];
       std::snprintf(name, sizeof(name), "skew %g, step of %g s: ", skew, h);
-      // In float64 locks are rigid to any load, and steps in which they meet none do not converge.
-      validation.at_least(std::string(name) + "steps converged", double(converged) / steps, allowed<Real>(0, 0.99));
+      // In float64 locks are rigid to any load, and many of these steps do not converge.
+      if constexpr (std::is_same_v<Real, float>) {
+        validation.at_least(std::string(name) + "steps converged", double(converged) / steps, 0.99);
+      }
       // Gravity has 0.3 J for its bars in all; rigid to any load they gained 70 J.
       validation.at_most(std::string(name) + "energy gained, J", most - start, 0.05);
       // What the skew opens as bars of 0.35 m turn, and no more.

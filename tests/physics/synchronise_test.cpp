@@ -196,8 +196,8 @@ double kinetic(const testing::SingleWorld<Real>& world, const math::Vec3<Real>* 
   return sum;
 }
 
-// The greatest energy of the velocities that are read, of what those of the step and its weight can give together, in
-// drops of a scene that turn and spin.
+// A scene is dropped, turning and spinning. Returns the greatest energy of the velocities that are read, as a multiple
+// of the sum of two energies: that of the step's own velocities, and that of the velocity which gravity gives in a step.
 template <typename Real>
 double most_energy_read(const char* scene, int drops) {
   constexpr double kStep = 0.02;

@@ -140,7 +140,7 @@ class Viewers(AxiondCase):
                 return viewer if viewer._moment is not None else None
 
         viewer = eventually(watched)
-        self.assertTrue(viewer.wait(PATIENCE_SECONDS))  # nobody uses it, so that it goes
+        self.assertTrue(viewer.wait(PATIENCE_SECONDS))  # the batch has no user any more, so it is deleted
 
     def test_buttons_step_and_reset_with_the_controls_of_the_sliders(self):
         batch = self.enterContext(self.client.create_batch(self.model, 2))
