@@ -197,7 +197,7 @@ double kinetic(const testing::SingleWorld<Real>& world, const math::Vec3<Real>* 
 }
 
 // A scene is dropped, turning and spinning. Returns the greatest energy of the velocities that are read, as a multiple
-// of the sum of two energies: that of the step's own velocities, and that of the velocity which gravity gives in a step.
+// of the sum of two energies: one of the step's own velocities, one of the velocity that gravity gives in a step.
 template <typename Real>
 double most_energy_read(const char* scene, int drops) {
   constexpr double kStep = 0.02;
