@@ -15,8 +15,12 @@
 
 namespace axion::testing {
 
-// The types that a typed test of a case runs with, and their names.
+// The types that a typed test of a case runs with, and their names. A program may be compiled for one of them alone.
+#ifdef AXION_TESTED_PRECISION
+using Precisions = ::testing::Types<AXION_TESTED_PRECISION>;
+#else
 using Precisions = ::testing::Types<double, float>;
+#endif
 struct PrecisionNames {
   template <typename Real>
   static std::string GetName(int) {

@@ -1,10 +1,13 @@
 // The step for one instruction set: compiled several times, with AXION_INSTRUCTION_SET naming each (CMakeLists.txt).
 //
 // Every name of the engine gets a namespace of its own here. Were they shared, the linker would keep one copy of each
-// inline function that several of these objects contain, and a plain machine could meet an AVX-512 one.
+// inline function that several of these objects contain, and a plain machine could meet an AVX-512 one. Those of the
+// baseline, for which all else is compiled, may be shared.
 #define AXION_JOIN_NAMES(a, b) a##b
 #define AXION_JOIN(a, b) AXION_JOIN_NAMES(a, b)
+#ifndef AXION_PLAIN_NAMES
 #define axion AXION_JOIN(axion_, AXION_INSTRUCTION_SET)
+#endif
 #include "engine/step/run_steps.hpp"
 #include "engine/team/serial_team.hpp"
 namespace step_here = axion::step;
