@@ -340,10 +340,26 @@ AXION_HD inline bool pair_slides(const model::ModelView<Real>& m, const model::W
          moved_share(m, w, pair.shape_b, s.dt) > Real(kSlidShare);
 }
 
+// Whether only the result's poses say how deep the shapes of a pair are in each other.
+template <typename Real>
+AXION_HD inline bool pair_is_read_in_result(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                            const model::StepSettings<Real>& s, const model::PairData<Real>& pair) {
+  return pair_turns(m, w, s, pair) || pair_slides(m, w, s, pair);
+}
+
 template <typename Real, typename Team>
 AXION_HD inline bool shapes_slide(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                   const model::StepSettings<Real>& s) {
   return team.template max<Real>(m.shape_count, [&](int i) { return moved_share(m, w, i, s.dt); }) > Real(kSlidShare);
+}
+
+// The deepest overlap that the step starts from, of all candidates and contacts.
+template <typename Real, typename Team>
+AXION_HD inline Real depth_at_start(const Team& team, const model::WorldView<Real>& w, const ContactSearch& search) {
+  return team.template max<Real>(search.slots, [&](int slot) {
+    const int use = w.collide.candidate_use[slot];
+    return use == kNoCandidate || use == kTurned ? Real(0) : -w.collide.candidate[slot].gap;
+  });
 }
 
 // The deepest overlap that the result leaves, of all candidates, and in the result's poses where shapes turn or slide
@@ -353,13 +369,13 @@ AXION_HD_CALL Real solved_depth(const Team& team, const model::ModelView<Real>& 
                                 const model::StepSettings<Real>& s, const ContactSearch& search) {
   const Real straight = team.template max<Real>(search.slots, [&](int slot) {
     const int use = w.collide.candidate_use[slot];
-    if (use == kNoCandidate || use >= kTurned) return Real(0);  // of these their gaps say nothing
+    if (use == kNoCandidate || use >= kChosen) return Real(0);  // these are contacts, or their gaps say nothing
     return -model::gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt);
   });
   if (!shapes_turn(team, m, w, s) && !shapes_slide(team, m, w, s)) return straight;
   const Real solved = team.template max<Real>(search.pairs, [&](int k) {
     const model::PairData<Real> pair = model::pair_data(m, static_cast<int>(w.collide.pair_active[k]));
-    if (!pair_turns(m, w, s, pair) && !pair_slides(m, w, s, pair)) return Real(0);
+    if (!pair_is_read_in_result(m, w, s, pair)) return Real(0);
     ContactPoint<Real> points[kMaxPairContacts];
     return depth_of(points, collide_on_way(m, w, pair, Real(1), Real(0), s.dt, points));
   });

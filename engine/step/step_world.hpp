@@ -24,8 +24,15 @@
 namespace axion::step {
 
 inline constexpr double kDeep = 0.1;         // of contact_margin: overlap that is told of, joints that are open
+inline constexpr double kTurnedIn = 0.5;     // of contact_margin: what turning may add to an overlap in a step
 inline constexpr double kPartingTime = 0.2;  // s
 inline constexpr double kPressed = 10;       // of what all loads give in a step: impulses that come from contacts
+
+// contact_margin without what soft contacts add to it (suit_settings).
+template <typename Real>
+AXION_HD inline Real deep_margin(const model::ModelView<Real>& m, const model::StepSettings<Real>& s) {
+  return m.is_soft ? s.contact_margin - m.soft_margin : s.contact_margin;
+}
 
 template <typename Real, typename Team>
 AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p) {
@@ -184,19 +191,18 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   const Real joint_error = team.template max<Real>(p.m.joint_count, [&](int j) {
     return constraints::goes_by_law<Real>(p.m, w, p.m.joints[j]) ? Real(0) : w.step.anchor_error[j];
   });
-  const Real penetration = team.template max<Real>(p.contact_count, [&](int i) { return -w.contact_gap[i]; });
+  const Real least = Real(kDeep) * deep_margin(p.m, p.s);
+  const Real penetration = team.template max<Real>(p.contact_count, [&](int i) {
+    const Real depth = -w.contact_gap[i];
+    if (depth < least) return depth;
+    return collide::pair_is_read_in_result(p.m, w, p.s, model::pair_data(p.m, w.contacts[i].pair)) ? Real(0) : depth;
+  });
   team.for_each(1, [&](int) {
     w.warm_count[0] = p.contact_count;
     w.state_is_new[0] = 0;
     w.record->max_joint_error = static_cast<float>(joint_error);
     w.record->max_penetration = static_cast<float>(penetration);
   });
-}
-
-// contact_margin without what soft contacts add to it (suit_settings).
-template <typename Real>
-AXION_HD inline Real deep_margin(const model::ModelView<Real>& m, const model::StepSettings<Real>& s) {
-  return m.is_soft ? s.contact_margin - m.soft_margin : s.contact_margin;
 }
 
 // Of the contacts that a step leaves deep: bits of its outcome. They stay where they come apart at less than half of
@@ -209,7 +215,8 @@ struct Overlap {
 };
 
 template <typename Real, typename Team>
-AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>& p, Real least) {
+AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>& p,
+                                   const collide::ContactSearch& search, Real solved_depth, Real least) {
   const auto& w = p.w;
   const Real h = p.s.dt, fast = p.s.depenetration_velocity / 2;
   // Twice what a load is meant to sink in: by the compliance of rigid contacts, or by the springs of a pair.
@@ -246,6 +253,8 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
                     });
   overlap.grows = any(
       [&](int i, Real before, Real after) { return after > least + give(i) && after - before > Real(0.1) * least; });
+  overlap.grows = overlap.grows ||
+                  solved_depth - collide::depth_at_start(team, w, search) > Real(kTurnedIn) * deep_margin(p.m, p.s);
   return overlap;
 }
 
@@ -346,7 +355,9 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   if (ok) accept(team, problem);
   const Real least = Real(kDeep) * deep_margin(m, settings);
   Overlap overlap;
-  if (ok && Real(w.record->max_penetration) > least) overlap = find_overlap(team, problem, least);
+  if (ok && (depth > least || Real(w.record->max_penetration) > least)) {
+    overlap = find_overlap(team, problem, contacts, depth, least);
+  }
   const bool open = ok && Real(w.record->max_joint_error) > least && joints_are_open(team, problem, least);
   team.for_each(1, [&](int) {
     model::StepRecord& record = *w.record;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/collide/find_contacts.hpp"
@@ -96,14 +97,16 @@ TYPED_TEST(LargeStepPile, names_every_overlap_that_a_converged_step_leaves_and_r
   for (const double h : {0.05, 0.1}) {
     testing::SingleWorld<Real> world(falling_heap(150), model::make_options(model::Preset::kDefault), h);
     const double margin = world.settings().contact_margin;
-    double unnamed = 0, unreported = 0;
+    double unnamed = 0, unreported = 0, added = 0, before = 0;
     int converged = 0;
     const int steps = static_cast<int>(1.5 / h);
     for (int k = 0; k < steps; ++k) {
       world.step();
+      const Overlap overlap = overlap_of(world);
+      const double more = overlap.deepest - std::exchange(before, overlap.deepest);
       if (!world.converged()) continue;
       ++converged;
-      const Overlap overlap = overlap_of(world);
+      added = std::max(added, more);
       unnamed = std::max(unnamed, overlap.unnamed);
       unreported = std::max(unreported, overlap.deepest - double(world.record().max_penetration));
     }
@@ -113,8 +116,42 @@ TYPED_TEST(LargeStepPile, names_every_overlap_that_a_converged_step_leaves_and_r
     const std::string name = "150 balls and boxes, " + std::to_string(static_cast<int>(1e3 * h)) + " ms: ";
     validation.at_most(name + "overlap without a contact after a converged step, m", unnamed, 0.3 * margin);
     validation.at_most(name + "overlap beyond max_penetration after a converged step, m", unreported, 0.3 * margin);
-    validation.at_least(name + "steps converged", double(converged) / steps, 0.9);
+    // What turns by a radian in a step may end deeper than its contacts say, and has not converged then.
+    validation.at_most(name + "overlap that a converged step adds, m", added, 0.6 * margin);
+    validation.at_least(name + "steps converged", double(converged) / steps, 0.5);
   }
+}
+
+// Thin discs that spin fly at a thin wall. In the step in which one comes near, the plane of the contact that is made
+// at first is not that of the contact by which it is stopped: the overlap that is told of is that in the result.
+TYPED_TEST(LargeStepPile, reports_no_overlap_that_is_not_there) {
+  using Real = TypeParam;
+  const Validation<Real> validation("discs that spin at a wall");
+  unsigned seed = 99;
+  const auto draw = [&] { return seed = seed * 1664525u + 1013904223u, (seed >> 8) / double(1 << 24); };
+  double overstated = 0;
+  int stopped = 0;
+  for (int k = 0; k < 150; ++k) {
+    model::SceneSpec scene;
+    scene.gravity = {0, 0, 0};
+    const model::Vec3d half{0.03 + 0.09 * draw(), 0.03 + 0.09 * draw(), 0.002};
+    scene.bodies = {testing::solid_box("disc", 0.2, half, {-0.4, 0.013, 0.021})};
+    model::ShapeSpec disc = testing::box_shape("disc", 0, half, 0.5);
+    disc.kind = model::ShapeKind::kEllipsoid;
+    scene.shapes = {testing::box_shape("wall", model::kWorldBody, {0.001, 1, 1}, 0.5), disc};
+    testing::SingleWorld<Real> world(scene, model::make_options(model::Preset::kDefault), 0.02);
+    auto& w = world.world();
+    w.v[0] = {Real(4 + 20 * draw()), 0, 0};
+    w.omega[0] = {Real(160 * draw() - 80), Real(160 * draw() - 80), Real(160 * draw() - 80)};
+    for (int step = 0; step < 12; ++step) {
+      world.step();
+      stopped += world.record().contact_count;
+      if (!world.converged()) continue;
+      overstated = std::max(overstated, double(world.record().max_penetration) - overlap_of(world).deepest);
+    }
+  }
+  validation.at_least("contacts", stopped, 100);
+  validation.at_most("overlap told of beyond that in a converged step, m", overstated, 1e-3);
 }
 
 }  // namespace
