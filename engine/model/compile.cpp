@@ -19,6 +19,7 @@
 #include "engine/model/fluid_parts.hpp"
 #include "engine/model/lent_inertia.hpp"
 #include "engine/model/loop_joints.hpp"
+#include "engine/model/mobilities.hpp"
 #include "engine/model/principal_frame.hpp"
 
 namespace axion::model {
@@ -412,16 +413,17 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   add_sensors(scene, model);
   add_adhesions(scene, model);
   add_mocaps(model);
-  add_softness(scene, model);
+  add_softness(scene, Mobilities(model), model);
   return model;
 }
 
-CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded) {
+CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded,
+                        const Mobilities* mobilities) {
   CompiledModel varied = Compiler(std::move(welded), model.hulls, &model).run();
   add_sensors(source, varied);
   add_adhesions(source, varied);
   add_mocaps(varied);
-  add_softness(source, varied);
+  add_softness(source, mobilities != nullptr ? *mobilities : Mobilities(varied), varied);
   return varied;
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -36,15 +37,17 @@ class ModelVariants {
   ModelVariants(const CompiledModel& model, const SceneSpec& source);
 
   // The model without its hulls: what varied models are alike in.
-  const CompiledModel& model() const { return model_; }
+  const CompiledModel& model() const { return *model_; }
 
   // `values` is a row of finite numbers. An error names the path of the number in the model ("bodies[3].mass"), also
   // where a number changes that the model has no use for, such as a limit of an axis without limits. Cost: that of
-  // compiling the scene without its meshes and height fields.
+  // compiling the scene without its meshes and height fields, and of checking what the numbers are of; less where no
+  // mass, armature or anchor changes.
   Result<CompiledModel> vary(std::span<const double> values) const;
 
  private:
-  CompiledModel model_;
+  std::shared_ptr<const CompiledModel> model_;
+  std::shared_ptr<const Mobilities> mobilities_;  // of model_
   SceneSpec source_;
 };
 
