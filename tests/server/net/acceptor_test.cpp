@@ -67,7 +67,7 @@ class Cutting : public ::testing::Test {
     events.crowding = [this] { return crowding_.load(); };
     events.calls = [this] {
       ++looks_;
-      absl::SleepFor(absl::Milliseconds(late_milliseconds_));
+      absl::SleepFor(absl::Milliseconds(late_milliseconds_.load()));
       return tally_.take();
     };
     events.waiting = [this] { return tally_.waiting(); };
