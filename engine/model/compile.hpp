@@ -102,8 +102,8 @@ struct CompiledModel {
 Result<CompiledModel> compile(const SceneSpec& scene);
 
 // The same model with other numbers (vary.hpp): of `welded`, which is that of `model` but for them, and of `source`,
-// the scene before its welds. It shares the model's hulls, whose vertices it leaves out. `mobilities`: those of `model`
-// where the numbers change none, else null.
+// the scene before its welds. It shares the model's hulls, whose vertices it leaves out. `mobilities` are the
+// model's where the numbers change none, else null.
 CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded,
                         const Mobilities* mobilities);
 

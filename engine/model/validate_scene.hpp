@@ -22,7 +22,8 @@ inline constexpr double kMinLength = 1e-9;  // m, of a shape's size
 inline constexpr double kMinAxisVolume = 1e-3;
 
 Status validate_scene(const SceneSpec& scene);
-// The same of a scene that was valid before numbers of these parameters changed: only what has such numbers is checked.
+// Whether a scene that was valid still is once numbers of these parameters have changed: only what has such numbers is
+// checked.
 Status validate_numbers(const SceneSpec& scene, ParameterSet changed);
 
 }  // namespace axion::model

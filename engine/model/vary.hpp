@@ -1,9 +1,10 @@
 // ModelVariants: a compiled model with other numbers, as a world may have them of its own.
 //
-// The scene with the numbers put in is validated and compiled as any scene is, so that all that follows from a number
-// (principal frames, anchors in them, bounds of shapes, laws of pairs) follows from it here too. What does not depend
-// on the numbers is the model's: the order of bodies, rows, pairs, capacities, hulls. So the step runs a world with
-// the arrays of its own numbers in place of the model's (step/own_tables.hpp).
+// The scene with the numbers put in is compiled as any scene is, so that all that follows from a number (principal
+// frames, anchors in them, bounds of shapes, laws of pairs) follows from it here too; what has numbers that changed is
+// validated as in any scene. What does not depend on the numbers is the model's: the order of bodies, rows, pairs,
+// capacities, hulls, and how softly things give way where no mass changes. So the step runs a world with the arrays of
+// its own numbers in place of the model's (step/own_tables.hpp).
 //
 // Bodies that are welded together are one. Where its mass changes, its parts' change in the same ratio, and with them
 // what gravity compensation holds up; where its centre moves, all parts move with it.
