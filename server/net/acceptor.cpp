@@ -37,8 +37,8 @@ constexpr std::uint64_t kLeastToCut = 16 << 10;             // bytes between two
 constexpr std::uint64_t kGreeting = 1 << 10;                // bytes that a client sends before its first call, at most
 constexpr absl::Duration kFirstMessage = absl::Seconds(1);  // that a client's first message may take while crowded
 // Calls that one address may take back at once, more than a host of clients comes to whose deadlines pass together; and
-// what is forgotten of them from look to look: 1,000 a second, a tenth of what keeps a core busy. A server that is short
-// of processors looks later, and forgets no more for that: it can do less work, too.
+// what is forgotten of them from look to look: 1,000 a second, a tenth of what keeps a core busy. A server that is
+// short of processors looks later, and forgets no more for that: it can do less work, too.
 constexpr double kMostTakenBack = 1000, kForgottenALook = 100;
 // Of newcomers from where calls were taken back: at first, at most, and how long it is remembered.
 constexpr absl::Duration kFirstHoldUp = absl::Seconds(1), kLastHoldUp = absl::Seconds(8);

@@ -2,8 +2,8 @@
 //
 // A batch is read by the device's owner between two of its requests and written by the thread that asks, so steps wait
 // for the reading alone. A batch that has not changed since is not written again. One that is in the middle of a long
-// request is read when that ends, and written by the pass that finds it read; a pass that lacks it is no whole one. What
-// is deleted is deleted in the store before the client hears of it; what expires goes with the next pass.
+// request is read when that ends, and written by the pass that finds it read; a pass that lacks it is no whole one.
+// What is deleted is deleted in the store before the client hears of it; what expires goes with the next pass.
 //
 // save_all is called by one thread at a time, restore_all before it; save_at_end by the device's thread at the end;
 // forget_* by any thread that may wait for the disk.

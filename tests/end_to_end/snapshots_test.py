@@ -318,21 +318,6 @@ class Snapshots(unittest.TestCase):
             self.assertEqual(bits(step(stub, again.name)), after)
             stub.DeleteBatch(sim.DeleteBatchRequest(name=again.name))
 
-    def test_a_checkpoint_that_lacks_a_busy_batch_says_so_and_counts_as_no_whole_one(self):
-        server = self.serve('--checkpoint_interval=100ms')
-        stub = server.stub()
-        _, batch = make_batch(stub)
-        server.await_checkpoints()
-        long = stub.Step.future(sim.StepRequest(batch=batch.name, step_count=1_000_000))
-        lacking = lambda: server.log_text().count(f'event=checkpoint_lacks batches=1 first={batch.name}')
-        self.assertTrue(case.eventually(lacking))
-        before = server.metric('axion_checkpoint_timestamp_seconds')
-        self.assertTrue(case.eventually(lambda: lacking() > 3))
-        self.assertEqual(server.metric('axion_checkpoint_timestamp_seconds'), before)
-        self.assertEqual(server.metric('axion_checkpoint_failures_total'), 0)
-        long.cancel()
-        self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_timestamp_seconds') > before))
-
     def test_a_full_disk_is_told_and_loses_nothing(self):
         server = self.serve('--checkpoint_interval=200ms', max_file_bytes=6 << 20)
         stub = server.stub()
