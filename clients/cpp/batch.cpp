@@ -236,7 +236,7 @@ absl::StatusOr<v1::Snapshot> Batch::save_snapshot(const std::string& display_nam
   request.set_display_name(display_name);
   request.set_return_content(return_content);
   request.set_skip_store(skip_store);
-  return connection_->call(&Stub::SaveSnapshot, request);
+  return connection_->call_once(&Stub::SaveSnapshot, request);
 }
 
 absl::Status Batch::keep_alive() const {

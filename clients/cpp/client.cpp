@@ -171,7 +171,8 @@ absl::Status Client::delete_batch(const std::string& name) const {
 }
 
 absl::StatusOr<Batch> Client::restore_snapshot(const v1::RestoreSnapshotRequest& request) const {
-  auto info = connection_->call(&Stub::RestoreSnapshot, request, !request.batch().empty());
+  v1::RestoreSnapshotRequest once = request;
+  auto info = connection_->call_once(&Stub::RestoreSnapshot, once);
   if (!info.ok()) {
     return info.status();
   }

@@ -19,6 +19,7 @@
 #include "engine/model/fluid_parts.hpp"
 #include "engine/model/lent_inertia.hpp"
 #include "engine/model/loop_joints.hpp"
+#include "engine/model/mobilities.hpp"
 #include "engine/model/principal_frame.hpp"
 
 namespace axion::model {
@@ -38,6 +39,7 @@ class Compiler {
     model_.welded = std::move(welded), model_.hulls = std::move(hulls);
     model_.warnings = std::move(model_.hulls.warnings), arrays().hull_vertices = std::move(model_.hulls.vertices);
     model_.closes_loop = model_.welded.closes_loop;
+    if (like != nullptr) reserve_as(like->arrays);
   }
 
   CompiledModel run() {
@@ -60,6 +62,22 @@ class Compiler {
   const SceneSpec& scene() const { return model_.welded.scene; }
   ModelArrays<double>& arrays() { return model_.arrays; }
   int internal(int external) const { return external == kWorldBody ? -1 : model_.internal_body[external]; }
+
+  // No array grows piece by piece where it is known how long it gets: worlds by the thousand are compiled like this.
+  void reserve_as(const ModelArrays<double>& like) {
+    ModelArrays<double>& a = arrays();
+    const auto as = [](auto& array, const auto& other) { array.reserve(other.size()); };
+    as(a.bodies, like.bodies), as(a.joints, like.joints), as(a.axes, like.axes), as(a.actuators, like.actuators);
+    as(a.efforts, like.efforts), as(a.lock_joint, like.lock_joint), as(a.limit_axis, like.limit_axis);
+    as(a.shapes, like.shapes), as(a.shape_contacts, like.shape_contacts), as(a.shape_moments, like.shape_moments);
+    as(a.pairs, like.pairs), as(a.pair_moments, like.pair_moments), as(a.pair_impedances, like.pair_impedances);
+    as(a.shape_softness, like.shape_softness), as(a.limit_impedance, like.limit_impedance);
+    as(a.child_joints, like.child_joints), as(a.neighbours, like.neighbours), as(a.excludes, like.excludes);
+    friction_loss_.reserve(like.axes.size());
+    for (auto* frames : {&model_.x, &model_.p_BC}) frames->reserve(like.bodies.size());
+    for (auto* rotations : {&model_.q, &model_.q_BC}) rotations->reserve(like.bodies.size());
+    model_.external_body.reserve(like.bodies.size());
+  }
 
   // Depth first along the joints, so that eliminating bodies from last to first follows the tree from its leaves.
   void sort_bodies() {
@@ -412,16 +430,17 @@ Result<CompiledModel> compile(const SceneSpec& scene) {
   add_sensors(scene, model);
   add_adhesions(scene, model);
   add_mocaps(model);
-  add_softness(scene, model);
+  add_softness(scene, Mobilities(model), model);
   return model;
 }
 
-CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded) {
+CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded,
+                        const Mobilities* mobilities) {
   CompiledModel varied = Compiler(std::move(welded), model.hulls, &model).run();
   add_sensors(source, varied);
   add_adhesions(source, varied);
   add_mocaps(varied);
-  add_softness(source, varied);
+  add_softness(source, mobilities != nullptr ? *mobilities : Mobilities(varied), varied);
   return varied;
 }
 

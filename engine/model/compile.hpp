@@ -15,6 +15,8 @@
 
 namespace axion::model {
 
+class Mobilities;
+
 // A world's scratch keeps at most this many blocks of the trees' inverses, 2.3 MB in float32; models with more do
 // without.
 inline constexpr int kMaxInverseBlocks = 16384;
@@ -100,8 +102,10 @@ struct CompiledModel {
 Result<CompiledModel> compile(const SceneSpec& scene);
 
 // The same model with other numbers (vary.hpp): of `welded`, which is that of `model` but for them, and of `source`,
-// the scene before its welds. It shares the model's hulls, whose vertices it leaves out.
-CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded);
+// the scene before its welds. It shares the model's hulls, whose vertices it leaves out. `mobilities` are the
+// model's where the numbers change none, else null.
+CompiledModel recompile(const CompiledModel& model, const SceneSpec& source, WeldedScene welded,
+                        const Mobilities* mobilities);
 
 // The same model in another precision.
 ModelArrays<float> to_float(const ModelArrays<double>& arrays);

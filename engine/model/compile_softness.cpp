@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "engine/model/loop_joints.hpp"
-#include "engine/model/mobilities.hpp"
 #include "engine/model/path_growths.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/spec_math.hpp"
@@ -212,10 +211,9 @@ void add_equality_softness(const std::vector<AxisSoftness>& axes, const std::vec
 
 }  // namespace
 
-void add_softness(const SceneSpec& scene, CompiledModel& model) {
+void add_softness(const SceneSpec& scene, const Mobilities& mobilities, CompiledModel& model) {
   ModelArrays<double>& a = model.arrays;
   const SceneSpec& welded = model.welded.scene;
-  const Mobilities mobilities(model);
   const std::vector<double> sliders = slider_mobilities(scene, model.welded);
   a.softness_rule = scene.softness_rule;
   for (std::size_t i = 0; i < welded.shapes.size(); ++i) {

@@ -4,11 +4,12 @@
 #pragma once
 
 #include "engine/model/compile.hpp"
+#include "engine/model/mobilities.hpp"
 
 namespace axion::model {
 
 // Fills shape_softness, pair_impedances, limit_impedance, the softness of efforts, softness_rule and soft_margin.
-// `scene` is the one that was compiled, with its welds.
-void add_softness(const SceneSpec& scene, CompiledModel& model);
+// `scene` is the one that was compiled, with its welds, and `mobilities` are the model's.
+void add_softness(const SceneSpec& scene, const Mobilities& mobilities, CompiledModel& model);
 
 }  // namespace axion::model

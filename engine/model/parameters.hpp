@@ -69,4 +69,17 @@ constexpr const ParameterDescription& description_of(Parameter parameter) {
   return kParameters[static_cast<int>(parameter)];
 }
 
+// Some of the parameters: bit p of Parameter p.
+using ParameterSet = std::uint32_t;
+static_assert(kParameterCount <= 32);
+
+constexpr ParameterSet set_of(Parameter parameter) { return ParameterSet{1} << static_cast<int>(parameter); }
+constexpr ParameterSet set_of(ParameterOf of) {
+  ParameterSet set = 0;
+  for (int p = 0; p < kParameterCount; ++p) {
+    if (kParameters[p].of == of) set |= set_of(static_cast<Parameter>(p));
+  }
+  return set;
+}
+
 }  // namespace axion

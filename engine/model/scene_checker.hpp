@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/result.hpp"
+#include "engine/model/parameters.hpp"
 #include "engine/model/scene_spec.hpp"
 
 namespace axion::model {
@@ -20,6 +21,7 @@ class SceneChecker {
  public:
   explicit SceneChecker(const SceneSpec& scene) : scene_(scene) {}
   Status run();
+  Status run_numbers(ParameterSet changed);
 
  private:
   bool ok() const { return !error_.has_value(); }

@@ -412,6 +412,27 @@ Status SceneChecker::run() {
   return {};
 }
 
+// In the order of run(), so that the first fault is the same one.
+Status SceneChecker::run_numbers(ParameterSet changed) {
+  const auto has = [changed](ParameterOf of) { return (changed & set_of(of)) != 0; };
+  if (has(ParameterOf::kWorld)) world();
+  if (ok() && has(ParameterOf::kBodies)) bodies();
+  if (ok() && has(ParameterOf::kAxes)) joints();
+  if (ok()) tree();  // what follows relies on it
+  if (ok() && has(ParameterOf::kBodies)) welds();
+  if (ok() && has(ParameterOf::kShapes)) {
+    meshes(), height_fields();  // for their names
+    shapes();
+  }
+  if (ok() && has(ParameterOf::kActuators)) actuators();
+  if (!ok()) return *error_;
+  return {};
+}
+
 Status validate_scene(const SceneSpec& scene) { return SceneChecker(scene).run(); }
+
+Status validate_numbers(const SceneSpec& scene, ParameterSet changed) {
+  return SceneChecker(scene).run_numbers(changed);
+}
 
 }  // namespace axion::model

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "engine/base/result.hpp"
+#include "engine/model/parameters.hpp"
 #include "engine/model/scene_limits.hpp"
 #include "engine/model/scene_spec.hpp"
 #include "engine/model/validate_inertia.hpp"
@@ -21,5 +22,8 @@ inline constexpr double kMinLength = 1e-9;  // m, of a shape's size
 inline constexpr double kMinAxisVolume = 1e-3;
 
 Status validate_scene(const SceneSpec& scene);
+// Whether a scene that was valid still is once numbers of these parameters have changed: only what has such numbers is
+// checked.
+Status validate_numbers(const SceneSpec& scene, ParameterSet changed);
 
 }  // namespace axion::model

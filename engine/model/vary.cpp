@@ -1,8 +1,11 @@
 #include "engine/model/vary.hpp"
 
+#include <bit>
+#include <cstdint>
 #include <string>
 #include <utility>
 
+#include "engine/model/mobilities.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
@@ -250,31 +253,46 @@ std::vector<double> parameter_values(const CompiledModel& model) {
   return values;
 }
 
-ModelVariants::ModelVariants(const CompiledModel& model, const SceneSpec& source) : model_(model), source_(source) {
-  shed_assets(model_.welded.scene), shed_assets(source_);
-  model_.arrays.hull_vertices.clear();
+ModelVariants::ModelVariants(const CompiledModel& model, const SceneSpec& source) : source_(source) {
+  auto kept = std::make_shared<CompiledModel>(model);
+  shed_assets(kept->welded.scene), shed_assets(source_);
+  kept->arrays.hull_vertices.clear();
+  model_ = std::move(kept), mobilities_ = std::make_shared<const Mobilities>(*model_);
 }
 
 Result<CompiledModel> ModelVariants::vary(std::span<const double> values) const {
-  WeldedScene welded = model_.welded;
+  constexpr ParameterSet kMasses =
+      set_of(Parameter::kBodyMass) | set_of(Parameter::kBodyCenterOfMass) | set_of(Parameter::kBodyInertia);
+  constexpr ParameterSet kMobilities = kMasses | set_of(Parameter::kAxisArmature) | set_of(Parameter::kAxisAnchor);
+  WeldedScene welded = model_->welded;
   read_masses(welded.unread, welded.scene.bodies);
   std::size_t i = 0;
+  ParameterSet changed = 0;
   Status status;
-  for_each_number(model_, welded.scene, [&](double& number, const auto& path, bool used) {
-    const double value = values[i++];
-    if (!used && value != number && status.ok()) {
-      status = invalid_argument(path(), path() + " has no use in this model and must stay " + to_text(number) +
-                                            "; it is " + to_text(value) + ".");
-    }
-    number = value;
-  });
+  for (int p = 0; p < kParameterCount; ++p) {
+    const auto parameter = static_cast<Parameter>(p);
+    for_each_number(*model_, welded.scene, parameter, [&](double& number, const auto& path, bool used) {
+      const double value = values[i++];
+      if (!used && value != number && status.ok()) {
+        status = invalid_argument(path(), path() + " has no use in this model and must stay " + to_text(number) +
+                                              "; it is " + to_text(value) + ".");
+      }
+      if (std::bit_cast<std::uint64_t>(value) != std::bit_cast<std::uint64_t>(number)) changed |= set_of(parameter);
+      number = value;
+    });
+  }
   if (!status.ok()) return status.error();
-  take_read_masses(model_, welded.scene.bodies);
-  if (Status valid = validate_scene(welded.scene); !valid.ok()) return valid.error();
-  SceneSpec changed_source = source_;
-  change_parts(model_, welded.scene, changed_source, welded);
-  CompiledModel varied = recompile(model_, changed_source, std::move(welded));
-  if (!same_structure(model_.arrays, varied.arrays)) {
+  take_read_masses(*model_, welded.scene.bodies);
+  if (Status valid = validate_numbers(welded.scene, changed); !valid.ok()) return valid.error();
+  SceneSpec own_source;
+  const bool has_own = (changed & kMasses) != 0;
+  if (has_own) {
+    own_source = source_;
+    change_parts(*model_, welded.scene, own_source, welded);
+  }
+  CompiledModel varied = recompile(*model_, has_own ? own_source : source_, std::move(welded),
+                                   (changed & kMobilities) != 0 ? nullptr : mobilities_.get());
+  if (!same_structure(model_->arrays, varied.arrays)) {
     return Error{ErrorCode::kInternal, "", "The numbers change the structure of the model."};
   }
   return varied;

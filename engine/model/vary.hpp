@@ -1,15 +1,17 @@
 // ModelVariants: a compiled model with other numbers, as a world may have them of its own.
 //
-// The scene with the numbers put in is validated and compiled as any scene is, so that all that follows from a number
-// (principal frames, anchors in them, bounds of shapes, laws of pairs) follows from it here too. What does not depend
-// on the numbers is the model's: the order of bodies, rows, pairs, capacities, hulls. So the step runs a world with
-// the arrays of its own numbers in place of the model's (step/own_tables.hpp).
+// The scene with the numbers put in is compiled as any scene is, so that all that follows from a number (principal
+// frames, anchors in them, bounds of shapes, laws of pairs) follows from it here too; what has numbers that changed is
+// validated as in any scene. What does not depend on the numbers is the model's: the order of bodies, rows, pairs,
+// capacities, hulls, and how softly things give way where no mass changes. So the step runs a world with the arrays of
+// its own numbers in place of the model's (step/own_tables.hpp).
 //
 // Bodies that are welded together are one. Where its mass changes, its parts' change in the same ratio, and with them
 // what gravity compensation holds up; where its centre moves, all parts move with it.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -36,15 +38,17 @@ class ModelVariants {
   ModelVariants(const CompiledModel& model, const SceneSpec& source);
 
   // The model without its hulls: what varied models are alike in.
-  const CompiledModel& model() const { return model_; }
+  const CompiledModel& model() const { return *model_; }
 
   // `values` is a row of finite numbers. An error names the path of the number in the model ("bodies[3].mass"), also
   // where a number changes that the model has no use for, such as a limit of an axis without limits. Cost: that of
-  // compiling the scene without its meshes and height fields.
+  // compiling the scene without its meshes and height fields, and of checking what the numbers are of; less where no
+  // mass, armature or anchor changes.
   Result<CompiledModel> vary(std::span<const double> values) const;
 
  private:
-  CompiledModel model_;
+  std::shared_ptr<const CompiledModel> model_;
+  std::shared_ptr<const Mobilities> mobilities_;  // of model_
   SceneSpec source_;
 };
 

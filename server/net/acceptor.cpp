@@ -37,7 +37,8 @@ constexpr std::uint64_t kLeastToCut = 16 << 10;             // bytes between two
 constexpr std::uint64_t kGreeting = 1 << 10;                // bytes that a client sends before its first call, at most
 constexpr absl::Duration kFirstMessage = absl::Seconds(1);  // that a client's first message may take while crowded
 // Calls that one address may take back at once, more than a host of clients comes to whose deadlines pass together; and
-// what is forgotten of them from look to look: 1,000 a second, a tenth of what keeps a core busy.
+// what is forgotten of them from look to look: 1,000 a second, a tenth of what keeps a core busy. A server that is
+// short of processors looks later, and forgets no more for that: it can do less work, too.
 constexpr double kMostTakenBack = 1000, kForgottenALook = 100;
 // Of newcomers from where calls were taken back: at first, at most, and how long it is remembered.
 constexpr absl::Duration kFirstHoldUp = absl::Seconds(1), kLastHoldUp = absl::Seconds(8);
@@ -246,19 +247,18 @@ void Acceptor::report_count() {
 }
 
 void Acceptor::look(absl::Time now) {
-  const double looks = absl::FDivDuration(now - last_look_, absl::Milliseconds(kLookMilliseconds));
   last_look_ = now;
   const CallsByConnection calls = events_.calls();
-  if (!calls.empty() || !taken_back_.empty()) judge(calls, kForgottenALook * std::max(1.0, looks), now);
+  if (!calls.empty() || !taken_back_.empty()) judge(calls, now);
   if (!calls.empty()) close_most_open(calls);
   let_in_whoever_has_waited(now);
 }
 
-void Acceptor::count_taken_back(const CallsByConnection& calls, double forgotten) {
-  for (auto& [address, count] : taken_back_) count -= forgotten;
+void Acceptor::count_taken_back(const CallsByConnection& calls) {
+  for (auto& [address, count] : taken_back_) count -= kForgottenALook;
   absl::erase_if(taken_back_, [](const auto& entry) { return entry.second <= 0; });
   for (Connection& connection : connections_) {
-    connection.taken_back = std::max(0.0, connection.taken_back - forgotten);
+    connection.taken_back = std::max(0.0, connection.taken_back - kForgottenALook);
     connection.open_beyond = 0;
     const auto counts = calls.find(connection.name);
     if (counts == calls.end()) continue;
@@ -272,8 +272,8 @@ void Acceptor::count_taken_back(const CallsByConnection& calls, double forgotten
   }
 }
 
-void Acceptor::judge(const CallsByConnection& calls, double forgotten, absl::Time now) {
-  count_taken_back(calls, forgotten);
+void Acceptor::judge(const CallsByConnection& calls, absl::Time now) {
+  count_taken_back(calls);
   struct Address {
     double taken_back = 0;
     double connections = 0;  // those that took any back

@@ -128,9 +128,9 @@ class Acceptor {
   void report_failure(absl::Time now);
   void report_count();
   void look(absl::Time now);
-  // Cuts who has taken back too many calls. `forgotten`: so many calls that each has taken back count no longer.
-  void judge(const CallsByConnection& calls, double forgotten, absl::Time now);
-  void count_taken_back(const CallsByConnection& calls, double forgotten);
+  // Cuts who has taken back too many calls.
+  void judge(const CallsByConnection& calls, absl::Time now);
+  void count_taken_back(const CallsByConnection& calls);
   void close_most_open(const CallsByConnection& calls);
   // Counts what each connection has under way.
   void measure(absl::Time now);

@@ -155,12 +155,12 @@ void Metrics::make_checkpoint_metrics() {
       &gauge(r, "axion_restore_failures", "Models and batches that could not come back, and stay in the store.");
 }
 
-void Metrics::on_checkpoint(bool saved, absl::Time now, absl::Duration duration) {
+void Metrics::on_checkpoint(CheckpointOutcome outcome, absl::Time now, absl::Duration duration) {
   checkpoint_duration_->Set(absl::ToDoubleSeconds(duration));
-  if (saved) {
+  if (outcome == CheckpointOutcome::kWhole) {
     checkpoint_time_->Set(absl::ToDoubleSeconds(now - absl::UnixEpoch()));
     old_checkpoint_time_->Set(checkpoint_time_->Value());
-  } else {
+  } else if (outcome == CheckpointOutcome::kFailed) {
     checkpoint_failures_->Increment();
   }
 }

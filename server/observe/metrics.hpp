@@ -37,6 +37,13 @@ struct BuildInfo {
   std::vector<std::string> backends;
 };
 
+// Of a pass over all models and batches.
+enum class CheckpointOutcome {
+  kWhole,
+  kLacksBatches,  // some were in the middle of long requests, and are saved when these end
+  kFailed,
+};
+
 class Metrics final : public schedule::Observer {
  public:
   // `device` is the label, e.g. "cpu".
@@ -66,7 +73,7 @@ class Metrics final : public schedule::Observer {
   // Says from then on what is held of the budget, and its limit.
   void watch_memory(std::shared_ptr<const schedule::MemoryBudget> memory);
   // A pass over all models and batches has ended: whether all was saved, and what it took.
-  void on_checkpoint(bool saved, absl::Time now, absl::Duration duration);
+  void on_checkpoint(CheckpointOutcome outcome, absl::Time now, absl::Duration duration);
   // At the start: batches that came back from checkpoints, and models and batches that could not.
   void on_restore(std::size_t batches, std::size_t failed);
 

@@ -142,14 +142,21 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
       return status;
     }
   }
-  const auto told = std::make_shared<std::string>();  // of which batch this call is answered with
-  call.when_lost([this, tenant, told] {
-    if (!told->empty()) discard_batch(tenant, *told);
-  });
   const auto spec = std::make_shared<const BatchOverrides>(*overrides);
+  // Which all passes refer to lives as long as this one.
   Work work{schedule::whole([handle, spec](Engine& engine) { return schedule::make_worlds(engine, *handle, *spec); })};
   for (schedule::Pass& pass : schedule::start_passes(handle, *spec)) work.push_back(std::move(pass));
-  work.push_back(schedule::whole([this, handle, spec, tenant, told, &response](Engine&) {
+  work.push_back(listing_of(call, handle, response));
+  return work;
+}
+
+schedule::Pass SimulationService::listing_of(UnaryCall& call, std::shared_ptr<schedule::BatchHandle> handle,
+                                             v1::Batch& response) {
+  const auto told = std::make_shared<std::string>();  // of which batch this call is answered with
+  call.when_lost([this, tenant = call.tenant(), told] {
+    if (!told->empty()) discard_batch(tenant, *told);
+  });
+  return schedule::whole([this, handle = std::move(handle), tenant = call.tenant(), told, &response](Engine&) {
     // Another call with this id may have made it meanwhile.
     const auto made = created_before(tenant, handle->info.request_id, handle->info.request_hash);
     if (!made.ok()) return made.status();
@@ -160,8 +167,7 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
     *told = batch.info.name;
     fill_batch(batch, response);
     return absl::OkStatus();
-  }));
-  return work;
+  });
 }
 
 absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> SimulationService::created_before(const schedule::Tenant& tenant,
@@ -171,14 +177,18 @@ absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> SimulationService::create
   return parts_.registry.created_by(tenant, request_id, hash, parts_.batcher.now());
 }
 
+absl::StatusOr<bool> SimulationService::made_before(UnaryCall& call, const ChangeId& id, v1::Batch& response) {
+  const auto made = created_before(call.tenant(), id.request_id, id.hash);
+  if (!made.ok()) return made.status();
+  if (*made == nullptr) return false;
+  call.when_lost([this, tenant = call.tenant(), name = (*made)->info.name] { discard_batch(tenant, name); });
+  fill_batch(**made, response);
+  return true;
+}
+
 void SimulationService::CreateBatch(UnaryCall* call, const v1::CreateBatchRequest* request, v1::Batch* response) {
-  const auto made = created_before(call->tenant(), request->request_id(), request_hash(*request));
-  if (!made.ok()) return call->finish(made.status());
-  if (*made != nullptr) {
-    call->when_lost([this, tenant = call->tenant(), name = (*made)->info.name] { discard_batch(tenant, name); });
-    fill_batch(**made, *response);
-    return call->finish(absl::OkStatus());
-  }
+  const auto made = made_before(*call, {request->request_id(), request_hash(*request)}, *response);
+  if (!made.ok() || *made) return call->finish(made.status());
   auto work = prepare_batch(*call, *request, *response);
   if (work.ok()) {
     on_device(call, nullptr, schedule::Effect::kChanges, *std::move(work));

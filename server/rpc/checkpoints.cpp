@@ -138,6 +138,7 @@ void Checkpoints::save_all(schedule::StepBatcher& batcher) {
   absl::Status status = sweep(store::Kind::kBatch, live);  // what has gone makes room
   status.Update(save_models());  // after the batches were listed, so that none is saved without its model
   absl::Duration patience = kReadPatience;
+  std::vector<std::string> late;
   for (const auto& weak : batches) {
     if (stopping_.is_set()) break;
     std::string name;
@@ -151,17 +152,17 @@ void Checkpoints::save_all(schedule::StepBatcher& batcher) {
       if (reading == nullptr) reading = read(batch, batcher);
     }
     const std::shared_ptr<Reading> reading = readings_[name];
-    if (reading == nullptr) continue;
     const absl::Duration wait = waited_for ? absl::ZeroDuration() : std::max(patience, kLeastPatience);
-    if (!reading->done.WaitForNotificationWithTimeout(wait)) {
-      patience -= wait;
+    if (reading == nullptr || !reading->done.WaitForNotificationWithTimeout(wait)) {
+      late.push_back(name);
+      if (reading != nullptr) patience -= wait;
       continue;
     }
     readings_.erase(name);
     status.Update(write(name, *reading, false));  // each by itself: what fits is kept
   }
   absl::erase_if(readings_, [&](const auto& item) { return !live.contains(item.first); });
-  if (!stopping_.is_set()) report(status, absl::Now() - start);
+  if (!stopping_.is_set()) report(status, late, absl::Now() - start);
 }
 
 std::shared_ptr<Checkpoints::Reading> Checkpoints::read(const std::shared_ptr<schedule::BatchHandle>& batch,
@@ -205,7 +206,8 @@ std::shared_ptr<Checkpoints::Reading> Checkpoints::read(const std::shared_ptr<sc
 
 absl::Status Checkpoints::write(const std::string& name, const Reading& reading, bool at_end) {
   if (reading.unchanged) return absl::OkStatus();
-  if (!reading.saved.ok()) return absl::OkStatus();  // the batch has gone, or the server drains
+  if (!at_end && !registry_.has_batch(name)) return absl::OkStatus();
+  if (!reading.saved.ok()) return reading.saved.status();
   store::Item item{.kind = store::Kind::kBatch,
                    .name = name,
                    .tenant = reading.tenant,
@@ -255,12 +257,11 @@ void Checkpoints::save_at_end(std::span<const std::shared_ptr<schedule::BatchHan
       reading.unchanged = it != saved_changes_.end() && it->second == batch->changes;
     }
     if (!reading.unchanged) reading.saved = save_batch(*batch);
-    if (!reading.unchanged && !reading.saved.ok()) status.Update(reading.saved.status());
     status.Update(write(name, reading, true));  // each by itself: what fits is kept
   }
   if (status.ok()) status = sweep(store::Kind::kBatch, live);
   if (status.ok()) status = store_.end_well();
-  report(status, absl::Now() - start);
+  report(status, {}, absl::Now() - start);
   spdlog::info("event=saved_at_end batches={} ok={} duration_ms={:.1f}", batches.size(), status.ok(),
                absl::ToDoubleMilliseconds(absl::Now() - start));
 }
@@ -283,9 +284,12 @@ void Checkpoints::forget_model(const std::string& tenant, const std::string& nam
   }
 }
 
-void Checkpoints::report(const absl::Status& status, absl::Duration duration) {
-  metrics_.on_checkpoint(status.ok(), absl::Now(), duration);
+void Checkpoints::report(const absl::Status& status, const std::vector<std::string>& late, absl::Duration duration) {
+  using Outcome = observe::CheckpointOutcome;
+  const Outcome saved = late.empty() ? Outcome::kWhole : Outcome::kLacksBatches;
+  metrics_.on_checkpoint(status.ok() ? saved : Outcome::kFailed, absl::Now(), duration);
   if (!status.ok()) spdlog::error("event=checkpoint_failed reason={}", logged(status));
+  if (!late.empty()) spdlog::warn("event=checkpoint_lacks batches={} first={}", late.size(), late.front());
 }
 
 }  // namespace axion::server::rpc

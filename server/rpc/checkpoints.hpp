@@ -2,8 +2,8 @@
 //
 // A batch is read by the device's owner between two of its requests and written by the thread that asks, so steps wait
 // for the reading alone. A batch that has not changed since is not written again. One that is in the middle of a long
-// request is read when that ends. What is deleted is deleted in the store before the client hears of it; what expires
-// goes with the next pass.
+// request is read when that ends, and written by the pass that finds it read; a pass that lacks it is no whole one.
+// What is deleted is deleted in the store before the client hears of it; what expires goes with the next pass.
 //
 // save_all is called by one thread at a time, restore_all before it; save_at_end by the device's thread at the end;
 // forget_* by any thread that may wait for the disk.
@@ -69,7 +69,8 @@ class Checkpoints {
   absl::Status write(const std::string& name, const Reading& reading, bool at_end) ABSL_LOCKS_EXCLUDED(mutex_);
   // Removes from the store what is not there any more.
   absl::Status sweep(store::Kind kind, const absl::flat_hash_set<std::string>& live) ABSL_LOCKS_EXCLUDED(mutex_);
-  void report(const absl::Status& status, absl::Duration duration);
+  // `late`: batches that were busy for as long as the pass waited, and are not saved as they are now.
+  void report(const absl::Status& status, const std::vector<std::string>& late, absl::Duration duration);
 
   store::Store& store_;
   schedule::Registry& registry_;

@@ -122,4 +122,13 @@ std::uint64_t request_hash(const v1::SetStateRequest& request) {
   });
 }
 
+std::uint64_t request_hash(const v1::RestoreSnapshotRequest& request) {
+  if (request.request_id().empty()) return 0;
+  return hash_of([&](google::protobuf::io::CodedOutputStream& stream) {
+    stream.WriteString("RestoreSnapshot");
+    stream.WriteVarint32(static_cast<std::uint32_t>(request.source_case()));
+    stream.WriteString(request.has_content() ? request.content() : request.snapshot());
+  });
+}
+
 }  // namespace axion::server::rpc

@@ -14,5 +14,6 @@ std::uint64_t request_hash(const v1::StepRequest& request);
 std::uint64_t request_hash(const v1::CreateBatchRequest& request);
 std::uint64_t request_hash(const v1::ResetRequest& request);
 std::uint64_t request_hash(const v1::SetStateRequest& request);
+std::uint64_t request_hash(const v1::RestoreSnapshotRequest& request);
 
 }  // namespace axion::server::rpc

@@ -180,6 +180,7 @@ void SimulationService::GetServerInfo(UnaryCall* call, const v1::GetServerInfoRe
   wire.set_max_stream_in_flight(limits.max_stream_in_flight);
   wire.set_max_watches(limits.max_watches);
   wire.set_max_streams(limits.max_streams);
+  wire.set_max_batches(tenant.quota.max_batches);
   const schedule::ResourceCounts counts = parts_.registry.counts(tenant);
   response->set_world_count(counts.worlds);
   response->set_batch_count(counts.batches);

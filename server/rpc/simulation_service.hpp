@@ -42,6 +42,12 @@ namespace axion::server::rpc {
 class StepStreamReactor;
 class WatchReactor;
 
+// What names a change that may be asked for again.
+struct ChangeId {
+  std::string request_id;  // empty: it is made as often as it is asked for
+  std::uint64_t hash = 0;  // of what is asked for
+};
+
 struct ServiceParts {
   schedule::Registry& registry;
   schedule::StepBatcher& batcher;
@@ -134,28 +140,40 @@ class SimulationService final {
   absl::StatusOr<FoundModel> find_or_compile(const schedule::Tenant& tenant, schedule::ModelContent content,
                                              const model::SceneSpec& scene, const char* field);
   absl::Status get_model(const schedule::Tenant& tenant, const v1::GetModelRequest& request, v1::Model& response) const;
-  // What a CreateBatch with that request_id has made before; none if there is none, or no id.
+  // What a CreateBatch or RestoreSnapshot with that request_id has made before; none if there is none, or no id.
   absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> created_before(const schedule::Tenant& tenant,
                                                                         const std::string& request_id,
                                                                         std::uint64_t hash) const;
+  // Whether there is that, and the call is answered with it.
+  absl::StatusOr<bool> made_before(UnaryCall& call, const ChangeId& id, v1::Batch& response);
+  // The last of the passes that make a batch: lists it, unless that has been made meanwhile, and answers the call.
+  schedule::Pass listing_of(UnaryCall& call, std::shared_ptr<schedule::BatchHandle> handle, v1::Batch& response);
   absl::StatusOr<Work> prepare_batch(UnaryCall& call, const v1::CreateBatchRequest& request, v1::Batch& response);
   // Finishes the call of a deletion once no checkpoint has what was deleted.
   void finish_when_forgotten(UnaryCall* call, std::function<void()> forget);
   // Runs `work` on a thread of the worker, and finishes the call where it returns a status; it returns none where the
   // call goes on elsewhere.
   void on_worker(schedule::Worker& worker, UnaryCall* call, std::function<std::optional<absl::Status>()> work);
+  // Nothing: the call goes on on the device.
+  std::optional<absl::Status> save_worlds(UnaryCall* call, const v1::SaveSnapshotRequest* request,
+                                          v1::Snapshot* response);
   absl::Status keep_snapshot(const schedule::Tenant& tenant, const v1::SaveSnapshotRequest& request, SavedBatch saved,
-                             v1::Snapshot& response);
+                             schedule::MemoryHold& memory, v1::Snapshot& response);
+  // Whether a request with that request_id has kept one, which is the answer then.
+  absl::StatusOr<bool> kept_before(const schedule::Tenant& tenant, const v1::SaveSnapshotRequest& request,
+                                   schedule::MemoryHold& memory, v1::Snapshot& response);
   absl::StatusOr<SavedBatch> find_snapshot(const schedule::Tenant& tenant, const v1::RestoreSnapshotRequest& request,
                                            schedule::MemoryHold& memory) const;
   // Nothing: the call goes on on the device.
   std::optional<absl::Status> restore_into(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
-                                           const v1::RestoreSnapshotRequest& request, v1::Batch* response);
+                                           const ChangeId& id, const v1::RestoreSnapshotRequest& request,
+                                           v1::Batch* response);
   std::optional<absl::Status> restore_into_new(UnaryCall* call, const std::shared_ptr<const SavedBatch>& saved,
-                                               const char* field, v1::Batch* response);
+                                               const ChangeId& id, const char* field, v1::Batch* response);
   absl::Status list_snapshots(const schedule::Tenant& tenant, const v1::ListSnapshotsRequest& request,
                               v1::ListSnapshotsResponse& response) const;
-  std::string next_snapshot_name() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of a new one; for a request_id always the same.
+  std::string snapshot_name(const schedule::Tenant& tenant, const std::string& request_id) ABSL_LOCKS_EXCLUDED(mutex_);
   schedule::Pass end_of(const std::shared_ptr<schedule::BatchHandle>& batch);
   // Ends a batch that its maker never heard of.
   void discard_batch(const schedule::Tenant& tenant, const std::string& name);

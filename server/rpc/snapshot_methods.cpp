@@ -1,6 +1,7 @@
 // Snapshots: save, restore, list, delete.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,8 +15,10 @@
 #include "server/rpc/batch_snapshot.hpp"
 #include "server/rpc/page_bytes.hpp"
 #include "server/rpc/request_conversion.hpp"
+#include "server/rpc/request_hash.hpp"
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/simulation_service.hpp"
+#include "server/rpc/step_exchange.hpp"
 #include "server/schedule/failure.hpp"
 #include "server/schedule/resource_ids.hpp"
 #include "server/schedule/step_rules.hpp"
@@ -63,6 +66,19 @@ absl::Status with_field(absl::string_view field, const absl::Status& status) {
   return schedule::make_failure(status.code(), absl::StrCat(field, ": ", status.message()), details);
 }
 
+// One that is kept, read where its memory is held.
+absl::StatusOr<store::Item> read_item(const store::Store& store, const std::string& tenant, const std::string& name,
+                                      schedule::MemoryHold& memory) {
+  const auto size = store.size_of(store::Kind::kSnapshot, tenant, name);
+  if (size.ok()) {
+    if (absl::Status fits = memory.grow(2 * *size, "the snapshot"); !fits.ok()) return fits;
+  }
+  auto item = store.get(store::Kind::kSnapshot, tenant, name);
+  if (item.status().code() == absl::StatusCode::kNotFound) return schedule::not_found("snapshot", name);
+  if (!item.ok()) return from_store("snapshot", item.status());
+  return item;
+}
+
 v1::Snapshot describe(const SavedBatch& saved, const std::string& display_name, std::span<const std::string> parts,
                       absl::Time now) {
   v1::Snapshot snapshot;
@@ -81,6 +97,13 @@ v1::Snapshot describe(const SavedBatch& saved, const std::string& display_name, 
   return snapshot;
 }
 
+absl::Status add_content(std::span<const std::string> parts, const schedule::Limits& limits, v1::Snapshot& response) {
+  const double bytes = static_cast<double>(response.size_bytes()) + 4096;
+  if (absl::Status fits = check_answer_bytes(bytes, limits); !fits.ok()) return fits;
+  response.set_content(to_content(parts));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequest* request, v1::Snapshot* response) {
@@ -94,16 +117,30 @@ void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequ
   if (!is_printable(request->display_name())) {
     return call->finish(invalid_field("display_name", "must be text without control characters"));
   }
+  if (absl::Status id = check_request_id(request->request_id()); !id.ok()) return call->finish(id);
   if (parts_.store == nullptr && !request->skip_store()) return call->finish(no_store());
+  if (request->request_id().empty() || request->skip_store()) {
+    if (const auto refused = save_worlds(call, request, response)) call->finish(*refused);
+    return;
+  }
+  on_worker(parts_.disk, call, [this, call, request, response]() -> std::optional<absl::Status> {
+    const auto kept = kept_before(call->tenant(), *request, call->memory(), *response);
+    if (!kept.ok() || *kept) return kept.status();
+    return save_worlds(call, request, response);
+  });
+}
+
+std::optional<absl::Status> SimulationService::save_worlds(UnaryCall* call, const v1::SaveSnapshotRequest* request,
+                                                           v1::Snapshot* response) {
   auto batch = parts_.registry.use_batch(call->tenant(), "batch", request->batch(), parts_.batcher.now());
-  if (!batch.ok()) return call->finish(batch.status());
+  if (!batch.ok()) return batch.status();
   auto model = parts_.registry.find_model(call->tenant(), "batch", (*batch)->info.model_name);
-  if (!model.ok()) return call->finish(model.status());
+  if (!model.ok()) return model.status();
 
   // The worlds, the parts that they become, and the content.
   const std::int64_t copies = request->return_content() ? 4 : 2;
   if (absl::Status fits = call->memory().grow(copies * (*batch)->info.memory_bytes, "the snapshot"); !fits.ok()) {
-    return call->finish(fits);
+    return fits;
   }
   auto job = std::make_unique<schedule::Job>();
   job->call = call->call();
@@ -120,15 +157,31 @@ void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequ
     if (!read.ok()) return call->finish(read);
     on_worker(parts_.disk, call, [this, call, request, response, model, saved] {
       *saved->head.mutable_model() = to_stored(*model);
-      return keep_snapshot(call->tenant(), *request, std::move(*saved), *response);
+      return keep_snapshot(call->tenant(), *request, std::move(*saved), call->memory(), *response);
     });
   };
   job->work = schedule::DeviceWork{.effect = schedule::Effect::kReads, .passes = std::move(work), .finish = finish};
-  if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);
+  if (absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) return status;
+  return std::nullopt;
+}
+
+absl::StatusOr<bool> SimulationService::kept_before(const schedule::Tenant& tenant,
+                                                    const v1::SaveSnapshotRequest& request,
+                                                    schedule::MemoryHold& memory, v1::Snapshot& response) {
+  const auto item = read_item(*parts_.store, tenant.name, snapshot_name(tenant, request.request_id()), memory);
+  if (absl::IsNotFound(item.status())) return false;
+  if (!item.ok()) return item.status();
+  if (!response.ParseFromString(item->summary) || response.batch() != request.batch() ||
+      response.display_name() != request.display_name()) {
+    return schedule::check_same_request(request.request_id(), 1, 2);
+  }
+  if (!request.return_content()) return true;
+  absl::Status fits = add_content(item->parts, parts_.limits, response);
+  return fits.ok() ? absl::StatusOr<bool>(true) : fits;
 }
 
 absl::Status SimulationService::keep_snapshot(const schedule::Tenant& tenant, const v1::SaveSnapshotRequest& request,
-                                              SavedBatch saved, v1::Snapshot& response) {
+                                              SavedBatch saved, schedule::MemoryHold& memory, v1::Snapshot& response) {
   store::Item item{.kind = store::Kind::kSnapshot,
                    .name = "",
                    .tenant = tenant.name,
@@ -138,18 +191,20 @@ absl::Status SimulationService::keep_snapshot(const schedule::Tenant& tenant, co
   response = describe(saved, request.display_name(), item.parts, item.create_time);
   saved = {};
   if (request.return_content()) {
-    const double bytes = static_cast<double>(response.size_bytes()) + 4096;
-    if (absl::Status fits = check_answer_bytes(bytes, parts_.limits); !fits.ok()) return fits;
-    response.set_content(to_content(item.parts));
+    if (absl::Status fits = add_content(item.parts, parts_.limits, response); !fits.ok()) return fits;
   }
   if (request.skip_store()) return absl::OkStatus();
-  item.name = next_snapshot_name();
+  item.name = snapshot_name(tenant, request.request_id());
   v1::Snapshot summary = response;
   summary.clear_content();
   summary.set_name(item.name);
   item.summary = summary.SerializeAsString();
   const std::int64_t quota = tenant.quota.max_snapshot_bytes;
-  const absl::Status status = parts_.store->put(item, quota);
+  const absl::Status status = parts_.store->put(item, quota, /*only_new=*/true);
+  if (absl::IsAlreadyExists(status)) {  // since a moment ago
+    const auto kept = kept_before(tenant, request, memory, response);
+    return kept.ok() && !*kept ? from_store("", status) : kept.status();
+  }
   if (status.code() == absl::StatusCode::kOutOfRange) {
     return schedule::limit_reached("max_snapshot_bytes",
                                    absl::StrCat("max_snapshot_bytes: the snapshot would take ", status.message(),
@@ -160,8 +215,16 @@ absl::Status SimulationService::keep_snapshot(const schedule::Tenant& tenant, co
   return absl::OkStatus();
 }
 
-std::string SimulationService::next_snapshot_name() {
+std::string SimulationService::snapshot_name(const schedule::Tenant& tenant, const std::string& request_id) {
   const schedule::ResourceIds ids("snapshots", parts_.store->key());
+  if (!request_id.empty()) {
+    // By its id it is found again: in the store, as long as it is there. Above all that runs count.
+    constexpr std::uint64_t kNamedById = std::uint64_t{1} << 63;
+    const std::string digest = store::checksum(absl::StrCat(tenant.name, "\n", request_id));
+    std::uint64_t sequence = 0;
+    std::memcpy(&sequence, digest.data(), sizeof(sequence));
+    return ids.name_of(sequence | kNamedById);
+  }
   absl::MutexLock lock(&mutex_);
   return ids.name_of(schedule::first_sequence(parts_.store->run()) + next_snapshot_++);
 }
@@ -181,15 +244,8 @@ absl::StatusOr<SavedBatch> SimulationService::find_snapshot(const schedule::Tena
     }
     case v1::RestoreSnapshotRequest::kSnapshot: {
       if (parts_.store == nullptr) return no_store();
-      const auto size = parts_.store->size_of(store::Kind::kSnapshot, tenant.name, request.snapshot());
-      if (size.ok()) {
-        if (absl::Status fits = reading.grow(2 * *size, "the snapshot"); !fits.ok()) return fits;
-      }
-      auto item = parts_.store->get(store::Kind::kSnapshot, tenant.name, request.snapshot());
-      if (item.status().code() == absl::StatusCode::kNotFound) {
-        return schedule::not_found("snapshot", request.snapshot());
-      }
-      if (!item.ok()) return from_store("snapshot", item.status());
+      const auto item = read_item(*parts_.store, tenant.name, request.snapshot(), reading);
+      if (!item.ok()) return item.status();
       auto saved = of_parts(item->parts, memory);
       return saved.ok() ? std::move(saved) : with_field("snapshot", saved.status());
     }
@@ -201,19 +257,26 @@ absl::StatusOr<SavedBatch> SimulationService::find_snapshot(const schedule::Tena
 
 void SimulationService::RestoreSnapshot(UnaryCall* call, const v1::RestoreSnapshotRequest* request,
                                         v1::Batch* response) {
+  if (absl::Status id = check_request_id(request->request_id()); !id.ok()) return call->finish(id);
   // Where scenes are compiled, since one may have to be.
   on_worker(parts_.compiler, call, [this, call, request, response]() -> std::optional<absl::Status> {
+    const ChangeId id{request->request_id(), request_hash(*request)};
+    if (request->batch().empty()) {
+      const auto made = made_before(*call, id, *response);
+      if (!made.ok() || *made) return made.status();
+    }
     auto found = find_snapshot(call->tenant(), *request, call->memory());
     if (!found.ok()) return found.status();
     const auto saved = std::make_shared<const SavedBatch>(*std::move(found));
     return request->batch().empty()
-               ? restore_into_new(call, saved, request->has_content() ? "content" : "snapshot", response)
-               : restore_into(call, saved, *request, response);
+               ? restore_into_new(call, saved, id, request->has_content() ? "content" : "snapshot", response)
+               : restore_into(call, saved, id, *request, response);
   });
 }
 
 std::optional<absl::Status> SimulationService::restore_into(UnaryCall* call,
                                                             const std::shared_ptr<const SavedBatch>& saved,
+                                                            const ChangeId& id,
                                                             const v1::RestoreSnapshotRequest& request,
                                                             v1::Batch* response) {
   auto batch = parts_.registry.use_batch(call->tenant(), "batch", request.batch(), parts_.batcher.now());
@@ -232,9 +295,13 @@ std::optional<absl::Status> SimulationService::restore_into(UnaryCall* call,
     return absl::OkStatus();
   })};
   for (schedule::Pass& pass : restore_passes(*batch, saved, field)) work.push_back(std::move(pass));
-  work.push_back(schedule::whole([this, handle = *batch, replays, response](Engine&) {
+  work.push_back(schedule::whole([handle = *batch, replays](Engine&) {
     handle->replays.put_older(std::move(*replays));
     schedule::count_replays(*handle);
+    return absl::OkStatus();
+  }));
+  work = made_once(*batch, id, call->memory().another(), nullptr, std::move(work));
+  work.push_back(schedule::whole([this, handle = *batch, response](Engine&) {
     fill_batch(*handle, *response);
     return absl::OkStatus();
   }));
@@ -244,7 +311,8 @@ std::optional<absl::Status> SimulationService::restore_into(UnaryCall* call,
 
 std::optional<absl::Status> SimulationService::restore_into_new(UnaryCall* call,
                                                                 const std::shared_ptr<const SavedBatch>& saved,
-                                                                const char* field, v1::Batch* response) {
+                                                                const ChangeId& id, const char* field,
+                                                                v1::Batch* response) {
   auto scene = of_stored(saved->head.model(), call->memory());
   if (!scene.ok()) return with_field(field, scene.status());
   auto model = find_or_compile(call->tenant(), std::move(scene->content), scene->scene, field);
@@ -259,17 +327,10 @@ std::optional<absl::Status> SimulationService::restore_into_new(UnaryCall* call,
   auto reservation = parts_.registry.reserve_worlds(call->tenant(), saved->head.world_count());
   if (!reservation.ok()) return refused(reservation.status());
   (*handle)->reservation = *std::move(reservation);
-  const auto told = std::make_shared<std::string>();
-  call->when_lost([this, tenant = call->tenant(), told] {
-    if (!told->empty()) discard_batch(tenant, *told);
-  });
+  (*handle)->info.request_id = id.request_id;
+  (*handle)->info.request_hash = id.hash;
   Work work = remake_passes(*handle, saved, field);
-  work.push_back(schedule::whole([this, batch = *handle, told, response](Engine&) {
-    if (absl::Status status = parts_.registry.add_batch(batch, parts_.batcher.now()); !status.ok()) return status;
-    *told = batch->info.name;
-    fill_batch(*batch, *response);
-    return absl::OkStatus();
-  }));
+  work.push_back(listing_of(*call, *handle, *response));
   const auto finish = [call, refused](const absl::Status& status) {
     call->finish(status.ok() ? status : refused(status));
   };

@@ -38,12 +38,6 @@ class StepResponder final : public schedule::StepSink {
 std::string response_bytes(const schedule::StepMemory& memory);
 std::shared_ptr<const schedule::StepMemory> stored_response(const std::string& bytes, schedule::MemoryHold memory);
 
-// What names a change of a batch that may be asked for again.
-struct ChangeId {
-  std::string request_id;  // empty: it is made as often as it is asked for
-  std::uint64_t hash = 0;  // of what is asked for
-};
-
 // A change of a batch in these passes, which fill `response` unless that is none, made once for its id: a repetition
 // gets what the first was answered, and changes nothing. `memory` is for what is remembered.
 std::vector<schedule::Pass> made_once(std::shared_ptr<schedule::BatchHandle> batch, ChangeId id,

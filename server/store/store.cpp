@@ -218,7 +218,7 @@ absl::Status Store::check_bytes(const Item& item, std::int64_t most_bytes) {
   return absl::OutOfRangeError(absl::StrCat(bytes, " bytes beside the ", kept, " that the tenant keeps"));
 }
 
-absl::Status Store::put(const Item& item, std::int64_t most_bytes) {
+absl::Status Store::put(const Item& item, std::int64_t most_bytes, bool only_new) {
   absl::MutexLock lock(&mutex_);
   if (most_bytes > 0) {
     if (absl::Status fits = check_bytes(item, most_bytes); !fits.ok()) return fits;
@@ -232,6 +232,7 @@ absl::Status Store::put(const Item& item, std::int64_t most_bytes) {
     if (!clear.ok()) return clear.status();
     const auto cleared = clear->bind(1, static_cast<int>(item.kind)).bind_text(2, item.name).run();
     if (!cleared.ok()) return cleared.status();
+    if (only_new && *cleared > 0) return absl::AlreadyExistsError(absl::StrCat("\"", item.name, "\" is there"));
     auto insert = database_.prepare(
         "INSERT INTO items(kind, name, tenant, create_time, summary, part_count, checksum) "
         "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)");

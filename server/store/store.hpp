@@ -56,9 +56,10 @@ class Store {
   // Says that this one has saved all: nothing is put from then on.
   absl::Status end_well() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // In the place of an item of that kind and name, if there is one. OUT_OF_RANGE, with the numbers, where it and what
-  // the tenant has of its kind besides pass `most_bytes`; 0: no such limit.
-  absl::Status put(const Item& item, std::int64_t most_bytes = 0) ABSL_LOCKS_EXCLUDED(mutex_);
+  // In the place of an item of that kind and name, if there is one, or where it is to be `only_new`, ALREADY_EXISTS.
+  // OUT_OF_RANGE, with the numbers, where it and what the tenant has of its kind besides pass `most_bytes`; 0: no such
+  // limit.
+  absl::Status put(const Item& item, std::int64_t most_bytes = 0, bool only_new = false) ABSL_LOCKS_EXCLUDED(mutex_);
   // NOT_FOUND, also for another tenant's; DATA_LOSS where its bytes are not what was written.
   absl::StatusOr<Item> get(Kind kind, absl::string_view tenant, absl::string_view name) const
       ABSL_LOCKS_EXCLUDED(mutex_);

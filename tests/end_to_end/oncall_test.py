@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What those on call see of a real axiond: lines of JSON that name whose call was refused, tenants' counters, and why a directory
-cannot be used.
+"""What those on call see of a real axiond: lines of JSON that name whose call was refused, tenants' counters, why a directory cannot be
+used, and which checkpoint is not whole.
 
 Usage: oncall_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the package axion.
 """
@@ -125,6 +125,28 @@ class StateDirectory(unittest.TestCase):
                     self.assertIn(f'the server runs as user {runs} and group', said)
                     if mode:
                         self.assertIn(f'with mode {mode}', said)
+
+
+class Checkpoints(unittest.TestCase):
+    def test_one_that_lacks_a_busy_batch_says_so_and_counts_as_no_whole_one(self):
+        folder = self.enterContext(case.scratch())
+        server = self.enterContext(case.Server(BIN, f'--state_dir={folder / "state"}', '--checkpoint_interval=100ms'))
+        stub = server.stub()
+        model = stub.CreateModel(sim.CreateModelRequest(mjcf=MODEL))
+        batch = stub.CreateBatch(sim.CreateBatchRequest(model=model.name, world_count=5))
+        server.await_checkpoints()
+        long = stub.Step.future(sim.StepRequest(batch=batch.name, step_count=1_000_000))
+
+        def lacking():
+            return server.log_text().count(f'event=checkpoint_lacks batches=1 first={batch.name}')
+
+        self.assertTrue(case.eventually(lacking))
+        before = server.metric('axion_checkpoint_timestamp_seconds')
+        self.assertTrue(case.eventually(lambda: lacking() > 3))
+        self.assertEqual(server.metric('axion_checkpoint_timestamp_seconds'), before)
+        self.assertEqual(server.metric('axion_checkpoint_failures_total'), 0)
+        long.cancel()
+        self.assertTrue(case.eventually(lambda: server.metric('axion_checkpoint_timestamp_seconds') > before))
 
 
 if __name__ == '__main__':

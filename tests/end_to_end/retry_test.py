@@ -14,11 +14,12 @@ import sys
 import threading
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 
 import axion
-from axion.v1 import state_pb2
+from axion.v1 import snapshot_pb2, state_pb2
 
 import access_case as case
 from cutting_proxy import CuttingProxy  # access_case knows where it is
@@ -148,6 +149,76 @@ class Retries(unittest.TestCase):
         server = self.serve(port=server.port)
         self.assertEqual(own.stub.Reset(reset).task.observation.data, seen)
         self.assertEqual(elsewhere.get_state('body_pose')['body_pose'].tobytes(), stepped)
+
+    def test_a_snapshot_whose_answer_is_lost_is_kept_and_restored_once(self):
+        server = self.serve()
+        proxy = CuttingProxy(server.port)
+        self.addCleanup(proxy.close)
+        client, own = self.client(proxy.address), self.client(server.address)
+        batch = client.create_batch(client.create_model(MODEL), 2)
+        elsewhere = own.get_batch(batch.name)
+
+        def lose(method, call, then=lambda: None):
+            """Cuts the connection once the call is done, and before its answer is through; `then` happens before it is repeated."""
+            page = f'axion_rpc_duration_seconds_count{{code="OK",method="{method}"}}'
+            made = server.metric(page, 0)
+            proxy.mute()
+            threading.Thread(target=lambda: (case.eventually(lambda: server.metric(page, 0) > made), then(), proxy.cut())).start()
+            return call()
+
+        def positions(of):
+            return of.get_state('joint_position')['joint_position'].tobytes()
+
+        batch.step(steps=50)
+        before = positions(elsewhere)
+        # Another client steps before the repetition comes: it has the first one's worlds, and there is one snapshot.
+        kept = lose('SaveSnapshot', lambda: batch.save_snapshot('fifty', return_content=True), lambda: elsewhere.step(steps=5))
+        self.assertEqual([s.name for s in own.list_snapshots()], [kept.name])
+        self.assertEqual(kept.max_step_index, 50)
+        made = lose('RestoreSnapshot', lambda: client.restore_snapshot(kept.content))
+        self.assertEqual(positions(made), before)
+        self.assertEqual(sorted(b.name for b in own.list_batches()), sorted([batch.name, made.name]))
+        # What is stepped between a batch's return and its repetition is not taken back.
+        lose('RestoreSnapshot', lambda: client.restore_snapshot(kept, batch), lambda: elsewhere.step(steps=7))
+        self.assertEqual(batch.step().step_index.tolist(), [58, 58])
+
+    def test_a_snapshot_is_made_once_for_its_id_across_the_end_of_the_server(self):
+        server = self.serve()
+        own = self.client(server.address)
+        model = own.create_model(MODEL)
+        batch, other = own.create_batch(model, 2), own.create_batch(model, 2)
+        save = snapshot_pb2.SaveSnapshotRequest(batch=batch.name, request_id='kept', return_content=True)
+        with ThreadPoolExecutor(4) as pool:  # some while another is under way
+            names = {own.stub.SaveSnapshot(save).name for _ in range(3)} | set(
+                pool.map(lambda _: own.stub.SaveSnapshot(save).name, range(8)))
+        first = own.stub.SaveSnapshot(save)
+        self.assertEqual(names, {first.name})
+        for wrong in ({'batch': other.name}, {'display_name': 'else'}):
+            with self.assertRaisesRegex(grpc.RpcError, 'request_id'):
+                own.stub.SaveSnapshot(snapshot_pb2.SaveSnapshotRequest(**({'batch': batch.name, 'request_id': 'kept'} | wrong)))
+        restore = snapshot_pb2.RestoreSnapshotRequest(snapshot=first.name, request_id='made')
+        into = snapshot_pb2.RestoreSnapshotRequest(snapshot=first.name, request_id='made', batch=batch.name)
+        made = own.stub.RestoreSnapshot(restore).name
+        own.stub.RestoreSnapshot(into)
+        batch.step(steps=3)
+        server.stop()
+        server = self.serve(port=server.port)
+        self.assertEqual(own.stub.SaveSnapshot(save), first)
+        self.assertEqual(own.stub.RestoreSnapshot(restore).name, made)
+        self.assertEqual(own.stub.RestoreSnapshot(into).name, batch.name)
+        self.assertEqual(batch.step().step_index.tolist(), [4, 4])
+        self.assertEqual([s.name for s in own.list_snapshots()], [first.name])
+        self.assertEqual(len(own.list_batches()), 3)
+        for request in (restore, into):
+            request.content = first.content
+            with self.assertRaisesRegex(grpc.RpcError, 'request_id'):
+                own.stub.RestoreSnapshot(request)
+        # The snapshot outlives the batch that it was taken of; once it is deleted its id is new.
+        batch.delete()
+        self.assertEqual(own.stub.SaveSnapshot(save), first)
+        own.delete_snapshot(first.name)
+        with self.assertRaisesRegex(grpc.RpcError, 'does not exist'):
+            own.stub.SaveSnapshot(save)
 
     def test_a_batch_that_lost_steps_is_told_and_not_stepped(self):
         server = self.serve('--checkpoint_interval=100ms')

@@ -61,7 +61,8 @@ class Tokens(unittest.TestCase):
         self.folder = self.enterContext(case.scratch())
         self.file = self.folder / 'tokens'
         self.tokens = {name: case.new_token() for name in ('red', 'blue', 'small', 'lean')}
-        self.lines = {'red': 'red {} max_queue=100', 'blue': 'blue {}', 'small': 'small {} max_worlds=5 max_models=1 max_queue=2',
+        self.lines = {'red': 'red {} max_queue=100', 'blue': 'blue {}',
+                      'small': 'small {} max_worlds=5 max_models=1 max_queue=2 max_batches=5',
                       'lean': 'lean {} max_memory=4MiB max_snapshot_bytes=200K'}
         self.write(*self.tokens)
 
@@ -183,7 +184,7 @@ class Tokens(unittest.TestCase):
         server = self.serve()
         small, blue = self.tenant(server, 'small'), self.tenant(server, 'blue')
         limits = small.GetServerInfo(sim.GetServerInfoRequest()).limits
-        self.assertEqual((limits.max_worlds, limits.max_models, limits.max_queue), (5, 1, 2))
+        self.assertEqual((limits.max_worlds, limits.max_models, limits.max_queue, limits.max_batches), (5, 1, 2, 5))
         model, batch = self.make_batch(small, worlds=3)
         code, text = case.outcome(small.CreateBatch, sim.CreateBatchRequest(model=model, world_count=3))
         self.assertEqual(code, Code.RESOURCE_EXHAUSTED)

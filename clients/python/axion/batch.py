@@ -188,7 +188,8 @@ class Batch(BatchCalls):
         def read(answer: snapshot_pb2.Snapshot) -> snapshot_pb2.Snapshot:
             return answer
         return self._ask("SaveSnapshot", snapshot_pb2.SaveSnapshotRequest(
-            batch=self.name, display_name=display_name, return_content=return_content, skip_store=skip_store), read, timeout)
+            batch=self.name, display_name=display_name, return_content=return_content, skip_store=skip_store,
+            request_id=self._request_id()), read, timeout)
 
     @documented_call
     def delete(self, timeout: float | None = None) -> None:

@@ -168,7 +168,8 @@ class ClientCalls(ClientModels):
         Batch
             The batch.
         """
-        request = snapshot_pb2.RestoreSnapshotRequest(batch=batch if isinstance(batch, str) else batch.name if batch is not None else "")
+        request = snapshot_pb2.RestoreSnapshotRequest(
+            batch=batch if isinstance(batch, str) else batch.name if batch is not None else "", request_id=self._request_id())
         if isinstance(snapshot, bytes):
             request.content = snapshot
         elif isinstance(snapshot, str):

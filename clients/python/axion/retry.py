@@ -21,9 +21,9 @@ _FORK_SECONDS = 5.0
 
 _log = logging.getLogger("axion")
 
-# What may be made again without harm. A model is the same for the same content; a step, and the making of a batch, carry a
-# request_id that the server remembers, and so do a reset and what sets states; what deletes does the same twice. A
-# snapshot may be there twice.
+# What may be made again without harm. A model is the same for the same content; steps, resets, what sets states, what makes
+# a batch, and snapshots that are kept or restored carry a request_id that the server remembers; what deletes does the same
+# twice.
 _DELETIONS = frozenset({"DeleteModel", "DeleteBatch", "DeleteSnapshot"})
 _REPEATABLE = _DELETIONS | {
     "GetServerInfo", "CreateModel", "GetModel", "ListModels", "GetBatch", "ListBatches", "KeepAlive", "Step", "Reset", "GetState",
@@ -167,9 +167,7 @@ class Attempts:
 
 def may_repeat(name: str, request: Any) -> bool:
     """Whether this call of the method may be made again without harm."""
-    if name == "RestoreSnapshot":
-        return bool(request.batch)
-    if name in ("Step", "CreateBatch"):
+    if name in ("Step", "CreateBatch", "RestoreSnapshot"):
         return bool(request.request_id)
     return name in _REPEATABLE
 

@@ -67,6 +67,7 @@ class Cutting : public ::testing::Test {
     events.crowding = [this] { return crowding_.load(); };
     events.calls = [this] {
       ++looks_;
+      absl::SleepFor(absl::Milliseconds(late_milliseconds_.load()));
       return tally_.take();
     };
     events.waiting = [this] { return tally_.waiting(); };
@@ -136,6 +137,7 @@ class Cutting : public ::testing::Test {
   std::vector<std::string> reasons_;
   std::atomic<Crowding> crowding_{Crowding::kNone};
   std::atomic<int> looks_{0};
+  std::atomic<int> late_milliseconds_{0};  // that the acceptor gets no processor for after each look
   CallTally tally_;
   std::unique_ptr<Acceptor> acceptor_;
   int talker_ = -1, quiet_ = -1;
@@ -288,6 +290,18 @@ TEST_F(Cutting, whoever_goes_on_taking_back_calls_at_any_pace_is_cut) {
   EXPECT_TRUE(is_cut(talker_));
   EXPECT_FALSE(is_cut(quiet_));
   EXPECT_EQ(reasons().size(), 1u);
+}
+
+// 700 a second are within what a server forgets that looks ten times a second, and not one that looks twice.
+TEST_F(Cutting, a_client_that_takes_back_more_than_a_starved_server_can_bear_is_cut) {
+  late_milliseconds_ = 400;
+  for (int i = 0; i < 20 && !is_cut(talker_); ++i) {
+    for (int k = 0; k < 350; ++k) tally_.on_taken_back(talker_name_);
+    tally_.on_taken_back(quiet_name_);
+    wait_for_looks(1);
+  }
+  EXPECT_TRUE(is_cut(talker_));
+  EXPECT_FALSE(is_cut(quiet_));
 }
 
 TEST_F(Cutting, calls_that_are_open_beyond_what_one_may_have_were_taken_back) {

@@ -22,6 +22,7 @@ TEST_F(Service, says_what_it_is_and_serves) {
   EXPECT_EQ(info.devices(0).threads(), 2);
   EXPECT_EQ(info.limits().max_worlds(), Config().limits.max_worlds);
   EXPECT_EQ(info.limits().max_streams(), Config().limits.max_streams);
+  EXPECT_EQ(info.limits().max_batches(), 0);
   EXPECT_EQ(info.limits().max_watches(), Config().limits.max_watches);
   EXPECT_FALSE(info.version().empty());
   EXPECT_EQ(health(), 1);
@@ -352,6 +353,7 @@ TEST(RequestHash, changes_with_every_field_but_where_it_is_made_and_what_incarna
   expect_all_fields_in_hash<v1::StepRequest>();
   expect_all_fields_in_hash<v1::ResetRequest>();
   expect_all_fields_in_hash<v1::SetStateRequest>();
+  expect_all_fields_in_hash<v1::RestoreSnapshotRequest>();
   v1::ResetRequest reset;
   v1::SetStateRequest set;
   reset.set_request_id("id");
