@@ -40,7 +40,7 @@ inline std::string joined_path(std::string directory, std::string_view file) {
 inline std::optional<std::string_view> find_asset(const XmlFiles& files, const std::string& directory,
                                                   const std::string& file) {
   for (const std::string& name : {joined_path(directory, file), file, std::string(without_directory(file))}) {
-    const auto found = files.find(name);
+    const auto found = files.look_up(name);
     if (found != files.end()) return found->second;
   }
   return std::nullopt;

@@ -19,13 +19,13 @@
 
 #include <array>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/base/result.hpp"
+#include "engine/import/xml_files.hpp"
 #include "engine/model/scene_spec.hpp"
 
 namespace axion::import {
@@ -33,7 +33,7 @@ namespace axion::import {
 struct ImportOptions {
   // Unsupported elements and attributes become warnings; only what leaves no meaningful scene is refused then.
   bool allow_unsupported = false;
-  std::map<std::string, std::string, std::less<>> assets;  // included files and meshes by name: bytes, never paths
+  XmlFiles assets;  // included files and meshes
 };
 
 // Red, green, blue and opacity, each from 0 to 1.

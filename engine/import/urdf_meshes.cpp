@@ -53,7 +53,7 @@ std::optional<std::string_view> UrdfMeshes::bytes_of(const std::string& file) co
   if (!directory_.empty()) names.push_back(directory_ + (directory_.back() == '/' ? "" : "/") + base);
   names.push_back(base);
   for (const std::string& name : names) {
-    const auto found = files_.find(name);
+    const auto found = files_.look_up(name);
     if (found != files_.end()) return found->second;
   }
   return std::nullopt;

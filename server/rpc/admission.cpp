@@ -24,7 +24,7 @@ struct Group {
 const std::vector<Group>& groups() {
   static const auto* const all =
       new std::vector<Group>{{"info", {"GetServerInfo"}},
-                             {"models", {"CreateModel", "GetModel", "ListModels", "DeleteModel"}},
+                             {"models", {"CreateModel", "GetModel", "ListModels", "DeleteModel", "UploadAssets"}},
                              {"batches", {"CreateBatch", "GetBatch", "ListBatches", "DeleteBatch", "KeepAlive"}},
                              {"steps", {"Step", "StepStream"}},
                              {"state",

@@ -63,6 +63,7 @@ struct ServiceParts {
 using WireStream = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 using WatchStream = grpc::ServerWriteReactor<grpc::ByteBuffer>;
+using UploadStream = grpc::ServerReadReactor<grpc::ByteBuffer>;
 
 class SimulationService final {
  public:
@@ -70,6 +71,8 @@ class SimulationService final {
   observe::Metrics& metrics() { return parts_.metrics; }
   observe::TraceExporter* traces() { return parts_.traces; }
   const Admission& admission() const { return parts_.admission; }
+  std::int64_t memory_limit() const { return parts_.memory->limit(); }
+  void keep_assets(const schedule::Tenant& tenant, std::vector<schedule::Asset> assets);
   schedule::MemoryHold memory() const { return schedule::MemoryHold(parts_.memory); }
   schedule::MemoryHold memory(const schedule::Tenant& tenant) const { return {parts_.memory, tenant}; }
 
@@ -85,6 +88,7 @@ class SimulationService final {
   void GetModel(UnaryCall* call, const v1::GetModelRequest* request, v1::Model* response);
   void ListModels(UnaryCall* call, const v1::ListModelsRequest* request, v1::ListModelsResponse* response);
   void DeleteModel(UnaryCall* call, const v1::DeleteModelRequest* request, google::protobuf::Empty* response);
+  UploadStream* UploadAssets(grpc::CallbackServerContext* context, grpc::ByteBuffer* answer);
 
   // batch_methods.cpp
   void CreateBatch(UnaryCall* call, const v1::CreateBatchRequest* request, v1::Batch* response);

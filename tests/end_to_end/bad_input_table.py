@@ -189,6 +189,7 @@ class Requests:
             ('GetBatch', sim.GetBatchRequest(name=self.batch)), ('ListBatches', sim.ListBatchesRequest(page_size=1, page_token='x')),
             ('DeleteBatch', sim.DeleteBatchRequest(name=self.batch)), ('KeepAlive', sim.KeepAliveRequest(name=self.batch)),
             ('Step', step), ('StepStream', step),
+            ('UploadAssets', asset_pb2.UploadAssetsRequest(digest='sha256:' + hashlib.sha256(b'x').hexdigest(), size_bytes=1, data=b'x')),
             ('Reset', state_pb2.ResetRequest(batch=self.batch, world_indices=worlds, keyframe='stand', state=state, seeds=[1, 2])),
             ('Reset', state_pb2.ResetRequest(batch=self.batch, world_indices=worlds, state=joints)),
             ('GetState', state_pb2.GetStateRequest(batch=self.batch, world_indices=worlds, fields=['time'], parameters=['gravity'])),
@@ -234,6 +235,14 @@ class Requests:
         yield 'CreateModel', 'nothing', sim.CreateModelRequest()
         yield 'CreateModel', 'an empty scene', sim.CreateModelRequest(scene=scene_pb2.SceneSpec())
         yield 'CreateModel', 'assets beside a scene', sim.CreateModelRequest(scene=self.scene, assets={'a': b'b'})
+        yield 'CreateModel', 'a digest that is none', sim.CreateModelRequest(mjcf='<mujoco/>', asset_digests={'a.stl': 'md5:00'})
+        yield 'CreateModel', 'a file by content and by digest', sim.CreateModelRequest(
+            mjcf='<mujoco/>', assets={'a.stl': b''}, asset_digests={'a.stl': 'sha256:' + '0' * 64})
+        yield 'UploadAssets', 'an asset that is incomplete', asset_pb2.UploadAssetsRequest(
+            digest='sha256:' + hashlib.sha256(b'xy').hexdigest(), size_bytes=2, data=b'x')
+        yield 'UploadAssets', 'bytes of another digest', asset_pb2.UploadAssetsRequest(digest='sha256:' + '0' * 64, size_bytes=1, data=b'x')
+        yield 'UploadAssets', 'data before an asset', asset_pb2.UploadAssetsRequest(data=b'x')
+        yield 'UploadAssets', 'an asset of a terabyte', asset_pb2.UploadAssetsRequest(digest='sha256:' + '0' * 64, size_bytes=1 << 40)
         yield 'CreateModel', 'options of URDF beside MJCF', sim.CreateModelRequest(
             mjcf='<mujoco/>', urdf_options=sim.UrdfOptions(ground=True))
         yield 'CreateBatch', 'nothing', sim.CreateBatchRequest()

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import grpc
 
+from axion.assets import Assets, Uploads
 from axion.batch import Batch
 from axion.calls import Pages, nothing
 from axion.channel import WithMetadata
@@ -45,17 +46,33 @@ class Client(Connection, ClientCalls):
         self.stub = simulation_pb2_grpc.SimulationStub(self._channel)
         for name, method in list(vars(self.stub).items()):
             method = WithMetadata(method, metadata) if metadata else method
-            setattr(self.stub, name, method if name in ("StepStream", "Watch") else RetryingMethod(name, method, self.patience))
+            setattr(self.stub, name, method if name in ("StepStream", "Watch", "UploadAssets") else RetryingMethod(name, method, self.patience))
 
     def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
-             refused: Callable[[AxionError], None] = nothing) -> _Result:
+             refused: Callable[[AxionError], None] = nothing, assets: Assets | None = None) -> _Result:
+        uploads = Uploads(assets, timeout)
+        while True:
+            try:
+                answer = self._answer(method, request, uploads.left())
+            except AxionError as error:
+                pieces = uploads.wanted(error)
+                if pieces is None:
+                    refused(error)
+                    raise
+            else:
+                return read(answer)
+            try:
+                self._answer("UploadAssets", pieces, uploads.left())
+            except AxionError as error:
+                if not uploads.goes_on(error):
+                    raise
+
+    def _answer(self, method: str, request: Any, timeout: float | None) -> Any:
+        """The answer to a request, or to requests of a stream."""
         try:
-            answer = getattr(self.stub, method)(request, timeout=timeout)
+            return getattr(self.stub, method)(request, timeout=timeout)
         except grpc.RpcError as error:
-            told = from_rpc_error(error)
-            refused(told)
-            raise told from error
-        return read(answer)
+            raise from_rpc_error(error) from error
 
     def _ask_all(self, method: str, request: Any, read: Callable[[Any], Iterable[_Item]]) -> list[_Item]:
         pages = Pages(request, read)

@@ -7,11 +7,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from axion import options as choices
 from axion.calls import ListCalls, nothing
 from axion.errors import AxionError
-from axion.files import check_texts, read_scene
 from axion.model import Model
+from axion.model_request import ModelRequest, model_request
 from axion.scene import Scene
 from axion.texts import documented_call
 from axion.v1 import scene_pb2, simulation_pb2
@@ -82,24 +81,13 @@ class ClientModels(ListCalls):
         OSError
             A file cannot be read.
         """
-        if sum(source is not None for source in (mjcf, path, urdf, scene)) != 1:
-            raise TypeError("create_model wants one of mjcf, path, urdf and scene")
-        missing: Mapping[str, list[str]] = {}
-        if path is not None:
-            kind, text, found, missing = read_scene(path, file_folders)
-            mjcf, urdf = (text, None) if kind == "mjcf" else (None, text)
-            assets = {**found, **(assets or {})}
-        else:
-            check_texts(mjcf=mjcf, urdf=urdf)
-        message = scene.proto if isinstance(scene, Scene) else scene
-        request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported,
-                                                    shape_overrides=choices.shape_overrides(shape_overrides or {}),
-                                                    joint_overrides=choices.joint_overrides(joint_overrides or {}))
-        if urdf_options is not None:
-            request.urdf_options.CopyFrom(choices.urdf_options(urdf_options))
-        for name, content in (assets or {}).items():
-            request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
-        return self._ask("CreateModel", request, Model, timeout, refused=functools.partial(_tell_places, missing))
+        return self._create_model(model_request(
+            mjcf, path=path, urdf=urdf, scene=scene, assets=assets, file_folders=file_folders, allow_unsupported=allow_unsupported,
+            shape_overrides=shape_overrides, joint_overrides=joint_overrides, urdf_options=urdf_options), timeout)
+
+    def _create_model(self, wanted: ModelRequest, timeout: float | None) -> Model:
+        return self._ask("CreateModel", wanted.message, Model, timeout, refused=functools.partial(_tell_places, wanted.missing),
+                         assets=wanted.assets)
 
     @documented_call
     def get_model(self, name: str, timeout: float | None = None) -> Model:

@@ -59,10 +59,10 @@ class _Holder:
         return target
 
     def answer(self, method: str, request: Any, timeout: float | None) -> Any:
-        """What the server answers to a request of the service."""
+        """What the server answers to a request of the service, or to a list of them."""
         if self._client is None:
             raise RuntimeError("the actor has no connection yet")
-        return self._client._ask(method, request, lambda answer: answer, timeout)
+        return self._client._answer(method, iter(request) if isinstance(request, list) else request, timeout)
 
     def stop(self) -> None:
         if self._client is not None:
@@ -91,13 +91,8 @@ class _Actor(Client):
         except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
             raise UnavailableError(grpc.StatusCode.UNAVAILABLE, f"the actor of {self.target} is lost: {error}") from error
 
-    def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
-             refused: Callable[[AxionError], None] = nothing) -> _Result:
-        try:
-            return read(self._remote("answer", method, request, timeout))
-        except AxionError as error:
-            refused(error)
-            raise
+    def _answer(self, method: str, request: Any, timeout: float | None) -> Any:
+        return self._remote("answer", method, list(request) if method == "UploadAssets" else request, timeout)
 
     def close(self) -> None:
         try:
