@@ -104,10 +104,9 @@ absl::StatusOr<v1::Model> Client::create_model(const v1::CreateModelRequest& req
   while (true) {
     auto model = connection_->call(&Stub::CreateModel, named);
     const std::vector<std::string> missing = details_of(model.status()).missing;
-    const bool helps =
-        !missing.empty() && std::all_of(missing.begin(), missing.end(), [&](const std::string& digest) {
-          return contents.contains(digest) && sent[digest]++ < kMostUploads;
-        });
+    const bool helps = !missing.empty() && std::all_of(missing.begin(), missing.end(), [&](const std::string& digest) {
+      return contents.contains(digest) && sent[digest]++ < kMostUploads;
+    });
     if (model.ok() || !helps) {
       return model;
     }

@@ -39,6 +39,12 @@ absl::Status check_digest(absl::string_view field, absl::string_view digest) {
       field, absl::StrCat("\"", schedule::shown(digest), "\" is not sha256: and 64 small hexadecimal digits"));
 }
 
+std::string digest_of(absl::string_view content) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  EVP_Digest(content.data(), content.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
+  return absl::StrCat(kDigestPrefix, absl::BytesToHexString({reinterpret_cast<const char*>(digest.data()), 32}));
+}
+
 void AssetUpload::FreeHash::operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 
 AssetUpload::AssetUpload(SimulationService& service, grpc::CallbackServerContext& context, grpc::ByteBuffer& answer)

@@ -29,6 +29,9 @@ namespace axion::server::rpc {
 // INVALID_ARGUMENT for what is no digest; `field` is where the request has it.
 absl::Status check_digest(absl::string_view field, absl::string_view digest);
 
+// "sha256:" and the hexadecimal digits of the SHA-256 of these bytes.
+std::string digest_of(absl::string_view content);
+
 class AssetUpload final : public UploadStream {
  public:
   // A caller who is not admitted is told so, and nothing is read. `answer` is gRPC's, as long as the call.

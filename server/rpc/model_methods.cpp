@@ -1,5 +1,6 @@
 // Models: create, get, list, delete.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "engine/import/mjcf.hpp"
 #include "engine/import/urdf.hpp"
 
+#include "server/rpc/asset_download.hpp"
 #include "server/rpc/asset_upload.hpp"
 #include "server/rpc/page_bytes.hpp"
 #include "server/rpc/request_conversion.hpp"
@@ -18,6 +20,7 @@
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/rpc/status.hpp"
+#include "server/rpc/visuals.hpp"
 #include "server/schedule/failure.hpp"
 #include "server/schedule/step_rules.hpp"
 
@@ -55,6 +58,7 @@ ImportOptions import_options(const v1::CreateModelRequest& request, const NamedA
   for (const auto& [name, bytes] : request.assets()) options.assets.emplace(name, bytes);
   for (const auto& [name, asset] : named.found) options.assets.emplace(name, asset->bytes);
   for (const auto& [name, digest] : named.absent) options.assets.elsewhere.insert(name);
+  options.wants_visuals = request.keep_visuals();
   return options;
 }
 
@@ -184,6 +188,8 @@ absl::Status SimulationService::create_model(const schedule::Tenant& tenant, con
   if (!imported.ok()) return imported.status();
   if (absl::Status overrides = apply_overrides(request, imported->scene); !overrides.ok()) return overrides;
   schedule::ModelContent content = content_of(*imported);
+  content.visuals = visuals_of(*imported, request);
+  keep_inline_visuals(tenant, *imported, request, content.assets);
   for (auto& [name, asset] : named->found) content.assets.push_back(std::move(asset));
   auto found = find_or_compile(tenant, std::move(content), imported->scene,
                                request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
@@ -201,7 +207,7 @@ absl::StatusOr<SimulationService::FoundModel> SimulationService::find_or_compile
   if (!model.ok()) return schedule::from_engine(in_wire_names(model.error()), field);
   // What cannot be described to anybody, alone on a page of ListModels, is not kept either.
   schedule::ModelRecord described{std::string(kNameOfAModel), model.value(), content.warnings, parts_.batcher.now()};
-  described.colors = content.colors;
+  described.colors = content.colors, described.visuals = content.visuals;
   const std::vector<std::string>& own = model.value()->info().warnings;
   described.warnings.insert(described.warnings.end(), own.begin(), own.end());
   v1::Model description;
@@ -220,9 +226,39 @@ void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelReques
             [this, call, request, response] { return create_model(call->tenant(), *request, *response); });
 }
 
+void SimulationService::keep_inline_visuals(const schedule::Tenant& tenant, const import::ImportedScene& imported,
+                                            const v1::CreateModelRequest& request, schedule::Assets& held) {
+  std::map<std::string, schedule::Asset> kept;  // by digest
+  for (const import::Visual& visual : imported.visuals) {
+    const auto file = request.assets().find(visual.file);
+    if (file == request.assets().end()) continue;
+    schedule::MemoryHold memory = this->memory(tenant);
+    const auto bytes = static_cast<std::int64_t>(file->second.size()) + schedule::kAssetOverhead;
+    if (!memory.grow(bytes, "a mesh for the eye").ok()) continue;  // viewers elsewhere do without
+    const std::string digest = digest_of(file->second);
+    kept[digest] = {.digest = digest, .bytes = file->second, .memory = std::move(memory)};
+  }
+  std::vector<schedule::Asset> assets;
+  for (auto& [digest, asset] : kept) assets.push_back(std::move(asset));
+  if (assets.empty()) return;
+  keep_assets(tenant, std::move(assets));
+  for (const auto& [digest, asset] : kept) held.push_back(find_asset(tenant, digest));
+}
+
 void SimulationService::keep_assets(const schedule::Tenant& tenant, std::vector<schedule::Asset> assets) {
   parts_.registry.assets().add(tenant, std::move(assets), parts_.batcher.now());
   parts_.batcher.wake();  // it looks for what expires
+}
+
+std::shared_ptr<const schedule::Asset> SimulationService::find_asset(const schedule::Tenant& tenant,
+                                                                     const std::string& digest) {
+  return parts_.registry.assets().find(tenant, digest, parts_.batcher.now());
+}
+
+WatchStream* SimulationService::DownloadAsset(grpc::CallbackServerContext* context, grpc::ByteBuffer& request) {
+  auto* download = new AssetDownload(*this, *context);
+  download->start(request);
+  return download;
 }
 
 UploadStream* SimulationService::UploadAssets(grpc::CallbackServerContext* context, grpc::ByteBuffer* answer) {

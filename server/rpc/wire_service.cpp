@@ -163,6 +163,10 @@ UploadStream* WireService::UploadAssets(grpc::CallbackServerContext* context, gr
   return service_.UploadAssets(context, response);
 }
 
+WatchStream* WireService::DownloadAsset(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+  return service_.DownloadAsset(context, const_cast<grpc::ByteBuffer&>(*request));  // gRPC's, for this call alone
+}
+
 WatchStream* WireService::Watch(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
   return service_.Watch(context, const_cast<grpc::ByteBuffer&>(*request));  // gRPC's, for this call alone
 }

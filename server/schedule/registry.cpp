@@ -16,11 +16,11 @@ constexpr int kMaxPageSize = 1000;
 
 // Equal content has equal hashes; the content itself is compared, too.
 std::size_t content_hash(const std::string& tenant, const ModelContent& content) {
-  return absl::HashOf(tenant, content.scene, content.warnings);
+  return absl::HashOf(tenant, content.scene, content.warnings, content.visuals);
 }
 
 bool is_content(const ModelRecord& record, const std::string& tenant, const ModelContent& content) {
-  return record.tenant == tenant && record.scene == content.scene &&
+  return record.tenant == tenant && record.scene == content.scene && record.visuals == content.visuals &&
          record.source_warnings == content.warnings.size() &&
          std::equal(content.warnings.begin(), content.warnings.end(), record.warnings.begin());
 }
@@ -114,7 +114,7 @@ std::shared_ptr<const ModelRecord> Registry::list_model(std::uint64_t sequence, 
   auto record = std::make_shared<const ModelRecord>(
       ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(content.warnings), created, tenant,
                   std::move(content.scene), source_warnings, std::move(memory), std::move(content.colors),
-                  std::move(content.assets)});
+                  std::move(content.assets), std::move(content.visuals)});
   const ModelEntry entry{record, content_.emplace(hash, sequence)};
   entry.last_use = ++uses_;
   models_.emplace(sequence, entry);

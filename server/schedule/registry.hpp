@@ -51,6 +51,7 @@ struct ModelRecord {
   MemoryHold memory = {};
   ShapeColors colors = {};
   Assets assets = {};  // that it was made with
+  std::string visuals = {};
 };
 
 // What a model is known by to add_model and find_content, and where the warnings that are no part of it begin.
@@ -59,6 +60,7 @@ struct ModelContent {
   std::vector<std::string> warnings;  // of reading the source
   ShapeColors colors = {};            // which are among those bytes
   Assets assets = {};                 // for the record that is made of it; no part of what it is known by
+  std::string visuals = {};           // bytes that say what it looks like
 };
 
 template <typename T>

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from axion.errors import AxionError, UnavailableError
 from axion.retry import checked_timeout
-from axion.v1 import asset_pb2
+from axion.v1 import asset_pb2, visual_pb2
 
 # Of the files of one request that go with it, the smallest first; the others go by their digests.
 INLINE_BYTES = 512 << 10
@@ -54,6 +54,32 @@ def attach(files: Mapping[str, bytes], request: Any) -> Assets:
     for name, content in others.items():
         request.asset_digests[name] = digest_of(content)
     return assets
+
+
+class VisualFiles:
+    """Meshes for the eye, by digest: those that this process has sent or named, and those that the server has.
+
+    Parameters
+    ----------
+    download : callable, optional
+        What fetches one from the server, raising AxionError where it has none; None: nothing is fetched.
+    """
+
+    def __init__(self, download: Callable[[str], bytes] | None = None) -> None:
+        self._download, self._known = download, dict[str, bytes | None]()
+
+    def remember(self, visuals: visual_pb2.VisualsSpec, files: Mapping[str, bytes]) -> None:
+        """Keeps of the files of a scene, by name, what is drawn of it."""
+        self._known.update({visual.asset: files[visual.file] for visual in visuals.visuals if visual.file in files})
+
+    def get(self, digest: str) -> bytes | None:
+        """The content; None where it cannot be had."""
+        if self._known.get(digest) is None and self._download is not None:
+            try:
+                self._known[digest] = self._download(digest)
+            except AxionError:
+                return None
+        return self._known.get(digest)
 
 
 class Uploads:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import grpc
 
-from axion.assets import Assets, Uploads
+from axion.assets import Assets, Uploads, VisualFiles
 from axion.batch import Batch
 from axion.calls import Pages, nothing
 from axion.channel import WithMetadata
@@ -20,7 +20,7 @@ from axion.errors import AxionError, UnavailableError, from_rpc_error
 from axion.local_server import find_program, local_target
 from axion.retry import SILENT_SECONDS, RetryingMethod, checked_timeout, tell_of_wait
 from axion.texts import documented
-from axion.v1 import simulation_pb2, simulation_pb2_grpc
+from axion.v1 import asset_pb2, simulation_pb2, simulation_pb2_grpc
 
 _Result = TypeVar("_Result")
 _Item = TypeVar("_Item")
@@ -44,9 +44,10 @@ class Client(Connection, ClientCalls):
         self._channel = (grpc.insecure_channel(self.target, options) if secure is None else
                          grpc.secure_channel(self.target, secure, options))
         self.stub = simulation_pb2_grpc.SimulationStub(self._channel)
+        self._visual_files = VisualFiles(self._download)
         for name, method in list(vars(self.stub).items()):
             method = WithMetadata(method, metadata) if metadata else method
-            setattr(self.stub, name, method if name in ("StepStream", "Watch", "UploadAssets") else RetryingMethod(name, method, self.patience))
+            setattr(self.stub, name, method if name in ("StepStream", "Watch", "UploadAssets", "DownloadAsset") else RetryingMethod(name, method, self.patience))
 
     def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
              refused: Callable[[AxionError], None] = nothing, assets: Assets | None = None) -> _Result:
@@ -71,6 +72,13 @@ class Client(Connection, ClientCalls):
         """The answer to a request, or to requests of a stream."""
         try:
             return getattr(self.stub, method)(request, timeout=timeout)
+        except grpc.RpcError as error:
+            raise from_rpc_error(error) from error
+
+    def _download(self, digest: str) -> bytes:
+        """An asset that the server has."""
+        try:
+            return b"".join(piece.data for piece in self.stub.DownloadAsset(asset_pb2.DownloadAssetRequest(digest=digest)))
         except grpc.RpcError as error:
             raise from_rpc_error(error) from error
 

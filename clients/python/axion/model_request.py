@@ -16,9 +16,11 @@ from axion.v1 import scene_pb2, simulation_pb2
 
 @dataclasses.dataclass(frozen=True)
 class ModelRequest:
-    """The message, the files that it names by digest, and where files were looked for that are not there, by what names them."""
+    """The message, all files by name, those that it names by digest, and where files were looked for that are not there, by
+    what names them."""
 
     message: simulation_pb2.CreateModelRequest
+    files: Mapping[str, bytes]
     assets: Assets
     missing: Mapping[str, list[str]]
 
@@ -28,7 +30,7 @@ def model_request(mjcf: str | None = None, *, path: str | os.PathLike[str] | Non
                   file_folders: Sequence[str | os.PathLike[str]] = (), allow_unsupported: bool = False,
                   shape_overrides: Mapping[str, Mapping[str, float]] | None = None,
                   joint_overrides: Mapping[str, Mapping[str, float]] | None = None,
-                  urdf_options: Mapping[str, Any] | None = None) -> ModelRequest:
+                  urdf_options: Mapping[str, Any] | None = None, keep_visuals: bool = False) -> ModelRequest:
     """The request that Client.create_model makes of its arguments, with what it raises."""
     if sum(source is not None for source in (mjcf, path, urdf, scene)) != 1:
         raise TypeError("create_model wants one of mjcf, path, urdf and scene")
@@ -41,9 +43,9 @@ def model_request(mjcf: str | None = None, *, path: str | os.PathLike[str] | Non
     else:
         check_texts(mjcf=mjcf, urdf=urdf)
     message = scene.proto if isinstance(scene, Scene) else scene
-    request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported,
+    request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported, keep_visuals=keep_visuals,
                                                 shape_overrides=choices.shape_overrides(shape_overrides or {}),
                                                 joint_overrides=choices.joint_overrides(joint_overrides or {}))
     if urdf_options is not None:
         request.urdf_options.CopyFrom(choices.urdf_options(urdf_options))
-    return ModelRequest(request, attach(files, request), missing)
+    return ModelRequest(request, files, attach(files, request), missing)

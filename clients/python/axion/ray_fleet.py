@@ -17,22 +17,21 @@ worlds go on elsewhere. Wants the extra `ray` (pip install 'axion-server-client[
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import grpc
 import ray  # type: ignore[import-not-found, unused-ignore]
 
-from axion.calls import nothing
+from axion.assets import VisualFiles
 from axion.client import Client
-from axion.errors import AxionError, UnavailableError
+from axion.errors import UnavailableError
 from axion.fleet import Fleet
 from axion.local_server import KeptServer, find_program
 from axion.retry import Patience
 from axion.texts import documented
 
 _CALLS_AT_ONCE = 16  # of an actor
-_Result = TypeVar("_Result")
 
 
 def _program_here(program: str) -> str:
@@ -78,6 +77,7 @@ class _Actor(Client):
         self._handle: Any = ray.remote(_Holder).options(**{"max_concurrency": _CALLS_AT_ONCE, **options}).remote()
         self.target = target or "a server that it was to start"
         self.patience = Patience(patience, self.target)
+        self._visual_files = VisualFiles()
 
     def open(self, *arguments: Any) -> None:
         self.target = self._remote("open", *arguments)

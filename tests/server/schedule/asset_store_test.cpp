@@ -20,8 +20,7 @@ const absl::Time start = absl::FromUnixSeconds(1000);
 class AssetStoreTest : public ::testing::Test {
  protected:
   AssetStoreTest() {
-    budget->on_shortage(
-        [this](const std::string* tenant, std::int64_t bytes) { return store.reclaim(tenant, bytes); });
+    budget->on_shortage([this](const std::string* tenant, std::int64_t bytes) { return store.reclaim(tenant, bytes); });
   }
   // As whoever uploads it holds it.
   void add(const Tenant& tenant, const std::string& digest, std::size_t size, absl::Time now = start) {
@@ -30,9 +29,7 @@ class AssetStoreTest : public ::testing::Test {
     ASSERT_TRUE(assets.back().memory.grow(static_cast<std::int64_t>(size), "it").ok());
     store.add(tenant, std::move(assets), now);
   }
-  bool has(const Tenant& tenant, const std::string& digest) {
-    return store.find(tenant, digest, start) != nullptr;
-  }
+  bool has(const Tenant& tenant, const std::string& digest) { return store.find(tenant, digest, start) != nullptr; }
 
   std::shared_ptr<MemoryBudget> budget = std::make_shared<MemoryBudget>(1000);
   AssetStore store{absl::Seconds(100)};
