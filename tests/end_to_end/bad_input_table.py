@@ -10,6 +10,7 @@ refused without words, or changes the batch beside it, and where fewer than 300 
 
 import argparse
 import collections
+import hashlib
 import pathlib
 import re
 import sys
@@ -18,7 +19,7 @@ import axion
 import grpc
 import numpy as np
 from axion.v1 import scene_pb2, simulation_pb2 as sim
-from axion.v1 import query_pb2, snapshot_pb2, solver_pb2, state_pb2, tensor_pb2
+from axion.v1 import asset_pb2, query_pb2, snapshot_pb2, solver_pb2, state_pb2, tensor_pb2
 from google.protobuf import message_factory
 from google.protobuf.descriptor import FieldDescriptor as Field
 from google.protobuf.message import DecodeError
@@ -243,6 +244,7 @@ class Requests:
         yield 'UploadAssets', 'bytes of another digest', asset_pb2.UploadAssetsRequest(digest='sha256:' + '0' * 64, size_bytes=1, data=b'x')
         yield 'UploadAssets', 'data before an asset', asset_pb2.UploadAssetsRequest(data=b'x')
         yield 'UploadAssets', 'an asset of a terabyte', asset_pb2.UploadAssetsRequest(digest='sha256:' + '0' * 64, size_bytes=1 << 40)
+        yield 'DownloadAsset', 'an asset that is not here', asset_pb2.DownloadAssetRequest(digest='sha256:' + '0' * 64)
         yield 'CreateModel', 'options of URDF beside MJCF', sim.CreateModelRequest(
             mjcf='<mujoco/>', urdf_options=sim.UrdfOptions(ground=True))
         yield 'CreateBatch', 'nothing', sim.CreateBatchRequest()

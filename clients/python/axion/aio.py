@@ -169,6 +169,9 @@ class Client(Connection):
         """
         return self._stub.Watch(request, metadata=self._metadata)
 
+    # Parts of calls below, whose last words are `_ask` as well.
+    _create_model, _model = blocking.Client._create_model, blocking.Client._model
+
     server_info = _awaited(blocking.Client.server_info)
     create_model = _awaited(blocking.Client.create_model)
     get_model = _awaited(blocking.Client.get_model)
