@@ -45,9 +45,9 @@ struct ImportOptions {
 struct Visual {
   int body = model::kWorldBody;  // index into the scene's
   model::ShapeKind kind = model::ShapeKind::kMesh;
-  model::PoseSpec X_BV;
+  model::PoseSpec X_BV = {};
   model::Vec3d size{0, 0, 0};   // m, of what is no mesh, as of a shape
-  std::string file;             // of a mesh: its name among the assets, at hand or elsewhere
+  std::string file = {};        // of a mesh: its name among the assets, at hand or elsewhere
   model::Vec3d scale{1, 1, 1};  // of the file's vertices, before they are placed
   std::optional<Color> color = {};
 };

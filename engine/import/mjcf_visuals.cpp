@@ -4,7 +4,7 @@
 namespace axion::import {
 namespace {
 
-// Of MuJoCo's groups those that its viewer shows unless it is told otherwise.
+// Of MuJoCo's groups the last one that its viewer shows unless it is told otherwise.
 constexpr int kLastShownGroup = 2;
 
 void read(MjcfScene& scene, const Attributes& a, const Geom& geom, int body) {

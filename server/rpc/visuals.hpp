@@ -8,7 +8,7 @@
 
 namespace axion::server::rpc {
 
-// A VisualsSpec as bytes; empty where there is nothing to say. Files are those of the request.
+// A VisualsSpec as bytes; empty where there is nothing to say. Its files are the request's.
 std::string visuals_of(const import::ImportedScene& imported, const v1::CreateModelRequest& request);
 
 }  // namespace axion::server::rpc

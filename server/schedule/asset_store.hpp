@@ -1,7 +1,7 @@
 // Files of scenes, kept by the digest of their bytes, each tenant's for itself.
 //
-// Thread safe. A model's record holds the assets that it was made with. What nobody holds goes when it has not been
-// named for the models' ttl, or where memory is wanted, the least recently used first.
+// Thread safe. A model's record holds the assets that it was made with. An asset that no model or call holds goes when
+// it has not been named for the models' ttl, or where memory is wanted, the least recently used first.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class AssetStore {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Whole ones, whose bytes are of their digests. Of one that is here the bytes that are here stay.
   void add(const Tenant& tenant, std::vector<Asset> assets, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes away assets that nobody holds until `bytes` are given back: of that tenant, or if it is none, of the one first
+  // Takes away assets that nothing else holds until `bytes` are given back: of that tenant, or if it is none, of the one first
   // that has most of them. False: there was none.
   bool reclaim(const std::string* tenant, std::int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes away what has not been named for the ttl.

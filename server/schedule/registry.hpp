@@ -141,7 +141,7 @@ class Registry {
   void close_stream(absl::string_view name, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Time expire_time(const BatchHandle& batch) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Unlists and returns the batches whose lease has run out and that no job holds.
-  // Now and then drops models, too, that no batch uses and nobody has named for model_ttl, and assets likewise.
+  // Now and then drops models, too, that no batch uses and no call has named for model_ttl, and assets likewise.
   std::vector<std::shared_ptr<BatchHandle>> take_expired(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // Unlists and returns all batches, at the end: who asks for one from then on is told that the server drains,
   // UNAVAILABLE.

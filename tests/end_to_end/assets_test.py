@@ -42,8 +42,8 @@ def digest_of(content):
 
 
 # A link of collision meshes, one of which weighs, and of a mesh for the eye.
-ROBOT = """<mujoco model="large"><compiler meshdir="meshes"/><asset><mesh name="hull" file="hull.obj"/><mesh name="weight" file="weight.obj"/>
-<mesh name="skin" file="skin.obj"/></asset><worldbody><body pos="0 0 1"><freejoint/><geom type="mesh" mesh="hull" mass="0"/>
+ROBOT = """<mujoco model="large"><compiler meshdir="meshes"/><asset><mesh name="hull" file="hull.obj"/>
+<mesh name="weight" file="weight.obj"/><mesh name="skin" file="skin.obj"/></asset><worldbody><body pos="0 0 1"><freejoint/><geom type="mesh" mesh="hull" mass="0"/>
 <geom type="mesh" mesh="weight" contype="0" conaffinity="0"/>
 <geom type="mesh" mesh="skin" contype="0" conaffinity="0" mass="0"/></body></worldbody></mujoco>"""
 FILES = {'hull.obj': mesh_file(2 * MIB, 0.1), 'weight.obj': mesh_file(MIB, 0.2), 'skin.obj': mesh_file(3 * MIB, 0.3)}
@@ -52,7 +52,8 @@ HULL, WEIGHT, SKIN = (digest_of(content) for content in FILES.values())
 
 def request(**changes):
     """Of the robot, all of whose files are named by digest."""
-    return sim.CreateModelRequest(**{'mjcf': ROBOT, 'asset_digests': {name: digest_of(content) for name, content in FILES.items()}, **changes})
+    digests = {name: digest_of(content) for name, content in FILES.items()}
+    return sim.CreateModelRequest(**{'mjcf': ROBOT, 'asset_digests': digests, **changes})
 
 
 def pieces(content, digest=None, size=None, length=MIB // 2):
@@ -175,8 +176,8 @@ class Assets(unittest.TestCase):
         contents = {f'{i}.obj': mesh_file(1, 0.01 * (i + 1)) for i in range(150)}
         assets = ''.join(f'<mesh name="m{i}" file="{i}.obj"/>' for i in range(150))
         geoms = ''.join(f'<geom type="mesh" mesh="m{i}" pos="0 0 {i}"/>' for i in range(150))
-        wanted = sim.CreateModelRequest(mjcf=f'<mujoco><asset>{assets}</asset><worldbody><body><freejoint/>{geoms}</body></worldbody></mujoco>',
-                                        asset_digests={name: digest_of(content) for name, content in contents.items()})
+        mjcf = f'<mujoco><asset>{assets}</asset><worldbody><body><freejoint/>{geoms}</body></worldbody></mujoco>'
+        wanted = sim.CreateModelRequest(mjcf=mjcf, asset_digests={name: digest_of(content) for name, content in contents.items()})
         by_digest, turns = {digest_of(content): content for content in contents.values()}, 0
         while told := self.missing(stub, wanted):
             turns += 1
@@ -190,11 +191,12 @@ class Assets(unittest.TestCase):
         before = self.used(server)
         other = bytearray(content)
         other[-2] ^= 1
+        half, good = list(pieces(content))[:-1], list(pieces(FILES['weight.obj']))
         for what, requests, code, words in (
-                ('incomplete', list(pieces(content))[:-1], Code.INVALID_ARGUMENT, 'is incomplete'),
-                ('the next before its end', [*list(pieces(content))[:-1], *pieces(FILES['weight.obj'])], Code.INVALID_ARGUMENT, 'is incomplete'),
+                ('incomplete', half, Code.INVALID_ARGUMENT, 'is incomplete'),
+                ('the next before its end', [*half, *good], Code.INVALID_ARGUMENT, 'is incomplete'),
                 ('other bytes', pieces(bytes(other), HULL), Code.INVALID_ARGUMENT, digest_of(bytes(other))),
-                ('good ones before it', [*pieces(FILES['weight.obj']), *pieces(bytes(other), HULL)], Code.INVALID_ARGUMENT, 'bytes of another'),
+                ('good ones before it', [*good, *pieces(bytes(other), HULL)], Code.INVALID_ARGUMENT, 'bytes of another'),
                 ('more than its size', pieces(content, size=len(content) - 1), Code.INVALID_ARGUMENT, 'more than'),
                 ('too large', pieces(content, size=1 << 40), Code.RESOURCE_EXHAUSTED, 'memory_limit'),
                 ('larger than all numbers', pieces(content, size=(1 << 63) - 1), Code.RESOURCE_EXHAUSTED, 'memory_limit')):
@@ -327,7 +329,8 @@ class Assets(unittest.TestCase):
         elsewhere = self.serve()   # which has never seen the files
         restored = elsewhere.stub().RestoreSnapshot(snapshot_pb2.RestoreSnapshotRequest(content=content))
         with axion.Client(elsewhere.address) as client:
-            self.assertEqual(client.get_batch(restored.name).step(steps=5, outputs=['body_pose'])['body_pose'].tobytes(), expected.tobytes())
+            found = client.get_batch(restored.name).step(steps=5, outputs=['body_pose'])['body_pose']
+            self.assertEqual(found.tobytes(), expected.tobytes())
 
 
 if __name__ == '__main__':

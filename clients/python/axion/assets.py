@@ -57,7 +57,7 @@ def attach(files: Mapping[str, bytes], request: Any) -> Assets:
 
 
 class VisualFiles:
-    """Meshes for the eye, by digest: those that this process has sent or named, and those that the server has.
+    """Meshes for the eye, by digest: of scenes that this process has read, and else the server's.
 
     Parameters
     ----------

@@ -43,8 +43,8 @@ class Calls:
 
     def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
              refused: Callable[[AxionError], None] = nothing, assets: Assets | None = None) -> _Result:
-        """What `read` makes of the answer to a request; AxionError, which `refused` may add words to, where there is none. Of `assets` what the
-        server says that it lacks is sent, and then the request again."""
+        """What `read` makes of the answer to a request; AxionError, which `refused` may add words to, where there is none. Of
+        `assets` what the server says that it lacks is sent, and then the request again."""
         raise NotImplementedError
 
 

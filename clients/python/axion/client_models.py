@@ -68,7 +68,8 @@ class ClientModels(ListCalls):
             base_rotation [4] (w x y z) of the root link, actuators ("none", the default, or "motor"), ground,
             self_collision, keep_overlaps and massless (bool).
         keep_visuals : bool, default False
-            Meshes for the eye are sent too, so that viewers of other programs show them; those of this one read them here.
+            Meshes for the eye are sent too, so that viewers of other programs show them; viewers of this program have
+            them anyway.
 
         Returns
         -------

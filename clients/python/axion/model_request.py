@@ -16,8 +16,8 @@ from axion.v1 import scene_pb2, simulation_pb2
 
 @dataclasses.dataclass(frozen=True)
 class ModelRequest:
-    """The message, all files by name, those that it names by digest, and where files were looked for that are not there, by
-    what names them."""
+    """The message, all files by name, the files that it names by digest, and where absent files were looked for, by what names
+    them."""
 
     message: simulation_pb2.CreateModelRequest
     files: Mapping[str, bytes]
@@ -43,7 +43,8 @@ def model_request(mjcf: str | None = None, *, path: str | os.PathLike[str] | Non
     else:
         check_texts(mjcf=mjcf, urdf=urdf)
     message = scene.proto if isinstance(scene, Scene) else scene
-    request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported, keep_visuals=keep_visuals,
+    request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported,
+                                                keep_visuals=keep_visuals,
                                                 shape_overrides=choices.shape_overrides(shape_overrides or {}),
                                                 joint_overrides=choices.joint_overrides(joint_overrides or {}))
     if urdf_options is not None:

@@ -21,6 +21,9 @@ _FORK_SECONDS = 5.0
 
 _log = logging.getLogger("axion")
 
+# Calls that are not made again as a whole.
+STREAMS = frozenset({"StepStream", "Watch", "UploadAssets", "DownloadAsset"})
+
 # What may be made again without harm. A model is the same for the same content; a step, and the making of a batch, carry a
 # request_id that the server remembers, and so do a reset and what sets states; what deletes does the same twice. A
 # snapshot may be there twice.

@@ -1,4 +1,4 @@
-"""What is for the eye alone: where its maker has put it, in the place of what collides, and sent to nobody who does not look. Wants `view`."""
+"""What is for the eye alone: where its maker has put it, in the place of what collides, and sent only to be kept. Wants `view`."""
 
 import importlib.util
 import pathlib
@@ -33,7 +33,8 @@ def wedge(x, y, z, triangles=4):
 
 FILES = {"skin.stl": wedge(0.3, 0.2, 0.4), "horn.stl": wedge(0.1, 0.1, 0.5), "hull.stl": wedge(0.2, 0.2, 0.2)}
 # Meshes that are turned, scaled, mirrored and moved, on bodies in frames and on one that is welded; a hull in MuJoCo's hidden group.
-ROBOT = """<mujoco><compiler angle="degree"/><default><default class="visual"><geom group="2" contype="0" conaffinity="0" mass="0"/></default>
+ROBOT = """<mujoco><compiler angle="degree"/><default><default class="visual">
+<geom group="2" contype="0" conaffinity="0" mass="0"/></default>
 <default class="collision"><geom group="3"/></default></default>
 <asset><material name="red" rgba="0.9 0.1 0.1 1"/><mesh file="skin.stl" scale="1 1 -1"/><mesh file="hull.stl"/>
 <mesh file="horn.stl" refpos="0.05 0 0.1" refquat="1 0 0.5 0" scale="0.8 0.8 0.8"/></asset>
@@ -90,7 +91,8 @@ class Visuals(AxiondCase):
     def test_links_look_like_their_visuals_and_collide_as_they_did(self):
         urdf = """<robot name="r"><material name="blue"><color rgba="0 0 1 1"/></material><link name="base">
         <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>
-        <visual><origin xyz="0 0 .5" rpy="0 0 1.5707963267948966"/><geometry><mesh filename="package://p/skin.stl" scale="2 2 2"/></geometry>
+        <visual><origin xyz="0 0 .5" rpy="0 0 1.5707963267948966"/>
+        <geometry><mesh filename="package://p/skin.stl" scale="2 2 2"/></geometry>
         <material name="blue"/></visual><collision><geometry><box size="1 1 1"/></geometry></collision></link>
         <link name="tip"><visual><geometry><sphere radius=".1"/></geometry></visual></link>
         <joint name="j" type="fixed"><parent link="base"/><child link="tip"/><origin xyz="1 0 0"/></joint>
@@ -119,7 +121,8 @@ class Visuals(AxiondCase):
         pathlib.Path(folder, "skin.stl").write_bytes(skin)
         path = pathlib.Path(folder, "robot.xml")
         path.write_text("""<mujoco><asset><mesh file="skin.stl"/></asset><worldbody><body name="a"><freejoint/><geom name="box" type="box"
-        size=".1 .1 .1" group="3"/><geom type="mesh" mesh="skin" group="2" contype="0" conaffinity="0" mass="0"/></body></worldbody></mujoco>""")
+        size=".1 .1 .1" group="3"/><geom type="mesh" mesh="skin" group="2" contype="0" conaffinity="0" mass="0"/></body></worldbody>
+        </mujoco>""")
         return path, len(skin)
 
     def test_it_is_drawn_by_who_has_it_and_sent_when_it_is_to_be_kept(self):
@@ -160,8 +163,8 @@ class Asked(unittest.TestCase):
             (root / "robot").mkdir()
             (root / "secret.stl").write_bytes(b"secret")
             (root / "robot" / "own.stl").write_bytes(b"own")
-            (root / "robot" / "r.urdf").write_text("""<robot name="r"><link name="a"><visual><geometry><mesh filename="../secret.stl"/></geometry>
-            </visual><visual><geometry><mesh filename="own.stl"/></geometry></visual></link></robot>""")
+            (root / "robot" / "r.urdf").write_text("""<robot name="r"><link name="a"><visual><geometry>
+            <mesh filename="../secret.stl"/></geometry></visual><visual><geometry><mesh filename="own.stl"/></geometry></visual></link></robot>""")
             self.assertEqual(axion.read_urdf(root / "robot" / "r.urdf")[1], {"own.stl": b"own"})
 
 

@@ -22,7 +22,7 @@ class AssetStoreTest : public ::testing::Test {
   AssetStoreTest() {
     budget->on_shortage([this](const std::string* tenant, std::int64_t bytes) { return store.reclaim(tenant, bytes); });
   }
-  // As whoever uploads it holds it.
+  // Held as an upload holds it.
   void add(const Tenant& tenant, const std::string& digest, std::size_t size, absl::Time now = start) {
     std::vector<schedule::Asset> assets;
     assets.push_back({.digest = digest, .bytes = std::string(size, 'x'), .memory = MemoryHold(budget, tenant)});
@@ -45,7 +45,7 @@ TEST_F(AssetStoreTest, an_asset_is_its_tenants_and_held_once) {
   EXPECT_EQ(budget->used(), 200);
 }
 
-TEST_F(AssetStoreTest, what_nobody_holds_makes_room_the_least_recently_used_of_the_tenant_with_most_first) {
+TEST_F(AssetStoreTest, what_nothing_holds_makes_room_the_least_recently_used_of_the_tenant_with_most_first) {
   add(red, "a", 300), add(red, "b", 300), add(blue, "a", 200);
   const auto held = store.find(red, "b", start);
   ASSERT_TRUE(has(red, "a"));
@@ -55,7 +55,7 @@ TEST_F(AssetStoreTest, what_nobody_holds_makes_room_the_least_recently_used_of_t
   ASSERT_TRUE(room.grow(300, "a batch").ok());  // beside 900
   EXPECT_FALSE(has(red, "a"));
   EXPECT_TRUE(has(red, "b") && has(blue, "a") && has(blue, "b"));
-  ASSERT_TRUE(room.grow(150, "a batch").ok());  // beside 900; of blue alone is there something that nobody holds
+  ASSERT_TRUE(room.grow(150, "a batch").ok());  // beside 900; of blue alone is there something that nothing holds
   EXPECT_TRUE(has(red, "b") && has(blue, "a") && !has(blue, "b"));
   EXPECT_FALSE(room.grow(500, "a batch").ok()) << "what is held stays";
   EXPECT_TRUE(has(red, "b"));
@@ -75,7 +75,7 @@ TEST_F(AssetStoreTest, at_its_quota_a_tenant_gives_up_its_own) {
   EXPECT_TRUE(has(blue, "a") && !has(red, "a") && has(red, "b"));
 }
 
-TEST_F(AssetStoreTest, what_nobody_names_ends_and_what_is_held_or_named_does_not) {
+TEST_F(AssetStoreTest, what_no_call_names_ends_and_what_is_held_or_named_does_not) {
   add(red, "held", 1), add(red, "named", 1), add(red, "lonely", 1);
   const auto held = store.find(red, "held", start);
   ASSERT_NE(store.find(red, "named", start + absl::Seconds(60)), nullptr);
