@@ -141,7 +141,9 @@ std::optional<MeshAssets::Drawn> MeshAssets::drawn(const Attributes& geom, bool 
   const Vec origin = a.vec3("refpos", {0, 0, 0}), scale = a.vec3("scale", {1, 1, 1});
   double q[4] = {1, 0, 0, 0};
   a.numbers("refquat", q, 4);
-  const model::Pose X_FM{origin, math::normalized(math::Quat<double>{q[0], q[1], q[2], q[3]})};
+  model::Pose X_FM;
+  X_FM.position = origin;
+  X_FM.rotation = math::normalized(math::Quat<double>{q[0], q[1], q[2], q[3]});
   model::Pose X_MF = model::inverse(X_FM);
   // Exact where the scale is the same along all axes or nothing is turned.
   X_MF.position = math::scale(scale, X_MF.position);

@@ -82,14 +82,13 @@ absl::Status AssetUpload::take() {
   schedule::MemoryHold memory = service_.memory(*caller_->tenant);
   v1::UploadAssetsRequest piece;
   if (absl::Status status = parse_message(piece_, piece, memory); !status.ok()) return status;
-  if (!piece.digest().empty()) {
-    absl::Status status = check_whole();
-    status.Update(begin(piece));
-    if (!status.ok()) return status;
-  } else if (assets_.empty()) {
+  if (piece.digest().empty() && assets_.empty()) {
     return schedule::invalid_field("digest", "is absent; the first piece of an asset says whose it is");
   }
-  return append(piece.data());
+  if (piece.digest().empty()) return piece.data().empty() ? absl::OkStatus() : append(piece.data());
+  absl::Status status = check_whole();
+  status.Update(begin(piece));
+  return status.ok() ? append(piece.data()) : status;
 }
 
 absl::Status AssetUpload::check_whole() const {
@@ -111,7 +110,7 @@ absl::Status AssetUpload::begin(const v1::UploadAssetsRequest& piece) {
   assets_.push_back({.digest = piece.digest(), .bytes = {}, .memory = std::move(memory)});
   assets_.back().bytes.reserve(size_);
   EVP_DigestInit_ex(hash_.get(), EVP_sha256(), nullptr);
-  return size_ == 0 ? append("") : absl::OkStatus();
+  return absl::OkStatus();
 }
 
 absl::Status AssetUpload::append(const std::string& data) {
@@ -119,7 +118,6 @@ absl::Status AssetUpload::append(const std::string& data) {
   if (data.size() > size_ - asset.bytes.size()) {
     return spoilt(asset.digest, absl::StrCat("has more than the ", size_, " bytes of its size_bytes"));
   }
-  if (data.empty() && size_ > 0) return absl::OkStatus();
   asset.bytes += data;
   EVP_DigestUpdate(hash_.get(), data.data(), data.size());
   if (asset.bytes.size() < size_) return absl::OkStatus();

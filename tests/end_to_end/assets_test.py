@@ -25,7 +25,7 @@ from axion.v1 import simulation_pb2 as sim
 
 BIN = pathlib.Path(sys.argv[1])
 MIB = 1 << 20
-SMALL = '--max_message_bytes=1MiB'   # in place of 64 MiB, so that a robot need not be so large
+SMALL = f'--max_message_bytes={MIB}'   # in place of 64 MiB, so that a robot need not be so large
 Code = grpc.StatusCode
 
 
@@ -43,7 +43,8 @@ def digest_of(content):
 
 # A link of collision meshes, one of which weighs, and of a mesh for the eye.
 ROBOT = """<mujoco model="large"><compiler meshdir="meshes"/><asset><mesh name="hull" file="hull.obj"/>
-<mesh name="weight" file="weight.obj"/><mesh name="skin" file="skin.obj"/></asset><worldbody><body pos="0 0 1"><freejoint/><geom type="mesh" mesh="hull" mass="0"/>
+<mesh name="weight" file="weight.obj"/><mesh name="skin" file="skin.obj"/></asset>
+<worldbody><body pos="0 0 1"><freejoint/><geom type="mesh" mesh="hull" mass="0"/>
 <geom type="mesh" mesh="weight" contype="0" conaffinity="0"/>
 <geom type="mesh" mesh="skin" contype="0" conaffinity="0" mass="0"/></body></worldbody></mujoco>"""
 FILES = {'hull.obj': mesh_file(2 * MIB, 0.1), 'weight.obj': mesh_file(MIB, 0.2), 'skin.obj': mesh_file(3 * MIB, 0.3)}
@@ -175,7 +176,7 @@ class Assets(unittest.TestCase):
         stub = self.serve().stub()
         contents = {f'{i}.obj': mesh_file(1, 0.01 * (i + 1)) for i in range(150)}
         assets = ''.join(f'<mesh name="m{i}" file="{i}.obj"/>' for i in range(150))
-        geoms = ''.join(f'<geom type="mesh" mesh="m{i}" pos="0 0 {i}"/>' for i in range(150))
+        geoms = ''.join(f'<geom type="mesh" mesh="m{i}" density="1"/>' for i in range(150))
         mjcf = f'<mujoco><asset>{assets}</asset><worldbody><body><freejoint/>{geoms}</body></worldbody></mujoco>'
         wanted = sim.CreateModelRequest(mjcf=mjcf, asset_digests={name: digest_of(content) for name, content in contents.items()})
         by_digest, turns = {digest_of(content): content for content in contents.values()}, 0
@@ -277,12 +278,17 @@ class Assets(unittest.TestCase):
 
     def test_what_no_model_holds_ends_after_its_time_and_what_one_holds_does_not(self):
         server = self.serve('--model_ttl=1s')
-        stub = server.stub()
+        stub, client = server.stub(), self.enterContext(axion.Client(server.address))
         lonely = mesh_file(MIB, 0.7)
         before = self.used(server)
-        self.upload(stub, FILES['hull.obj'], FILES['weight.obj'])
-        model = stub.CreateModel(request())
-        batch = stub.CreateBatch(sim.CreateBatchRequest(model=model.name, world_count=1))
+
+        def make_batch():
+            """None where the model has ended before its batch came."""
+            try:
+                return client.create_batch(client.create_model(mjcf=ROBOT, assets=FILES), 1)
+            except axion.errors.NotFoundError:
+                return None
+        batch = case.eventually(make_batch)
         self.upload(stub, lonely)
         held = self.used(server) - len(lonely)
         self.assertTrue(case.eventually(lambda: self.used(server) < held + MIB / 2))

@@ -164,7 +164,8 @@ class Asked(unittest.TestCase):
             (root / "secret.stl").write_bytes(b"secret")
             (root / "robot" / "own.stl").write_bytes(b"own")
             (root / "robot" / "r.urdf").write_text("""<robot name="r"><link name="a"><visual><geometry>
-            <mesh filename="../secret.stl"/></geometry></visual><visual><geometry><mesh filename="own.stl"/></geometry></visual></link></robot>""")
+            <mesh filename="../secret.stl"/></geometry></visual><visual><geometry><mesh filename="own.stl"/></geometry></visual>
+            </link></robot>""")
             self.assertEqual(axion.read_urdf(root / "robot" / "r.urdf")[1], {"own.stl": b"own"})
 
 
