@@ -44,6 +44,7 @@ void AssetDownload::go_on() {
   v1::DownloadAssetResponse piece;
   piece.set_data(asset_->bytes.substr(sent_, kPieceBytes));
   sent_ += piece.data().size();
+  piece_.Clear();  // written into where it is empty
   const absl::Status status = schedule::guarded([&] { return write_message(piece, piece_); });
   if (!status.ok()) return finish(status);
   StartWrite(&piece_);

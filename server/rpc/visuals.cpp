@@ -18,7 +18,7 @@ std::string visuals_of(const import::ImportedScene& imported, const v1::CreateMo
       const auto named = request.asset_digests().find(visual.file);
       out.set_asset(named != request.asset_digests().end() ? named->second
                                                            : digest_of(request.assets().at(visual.file)));
-      out.set_file(visual.file);
+      out.set_file(visual.file.substr(visual.file.find_last_of("/\\") + 1));
       fill_vec3(visual.scale, *out.mutable_scale());
     } else {
       fill_vec3(visual.size, *out.mutable_size());

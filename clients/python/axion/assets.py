@@ -70,7 +70,9 @@ class VisualFiles:
 
     def remember(self, visuals: visual_pb2.VisualsSpec, files: Mapping[str, bytes]) -> None:
         """Keeps of the files of a scene, by name, what is drawn of it."""
-        self._known.update({visual.asset: files[visual.file] for visual in visuals.visuals if visual.file in files})
+        drawn = {visual.file for visual in visuals.visuals}
+        self._known.update({digest_of(content): content for name, content in files.items()
+                            if name.replace("\\", "/").rpartition("/")[2] in drawn})
 
     def get(self, digest: str) -> bytes | None:
         """The content; None where it cannot be had."""

@@ -111,7 +111,7 @@ class Visuals(AxiondCase):
     def test_a_picture_has_the_colour_of_what_is_for_the_eye(self):
         model = self.client.create_model(mjcf=ROBOT, assets=FILES)
         with self.client.create_batch(model, 1) as batch:
-            picture = axion.render(batch, width=200, height=150, camera=Camera(azimuth=30))
+            picture = axion.render(batch, width=200, height=150, camera=Camera(track="trunk", distance=2, azimuth=200))
         red = (picture[..., 0] > 2.0 * picture[..., 1]) & (picture[..., 0] > 80)
         self.assertGreater(red.sum(), 100)
 
