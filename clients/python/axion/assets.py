@@ -68,6 +68,10 @@ class VisualFiles:
     def __init__(self, download: Callable[[str], bytes] | None = None) -> None:
         self._download, self._known = download, dict[str, bytes | None]()
 
+    def __reduce__(self) -> tuple[type[VisualFiles], tuple[()]]:
+        """A model goes to another process without them: it is drawn there as it collides."""
+        return VisualFiles, ()
+
     def remember(self, visuals: visual_pb2.VisualsSpec, files: Mapping[str, bytes]) -> None:
         """Keeps of the files of a scene, by name, what is drawn of it."""
         drawn = {visual.file for visual in visuals.visuals}
