@@ -134,9 +134,11 @@ def wrong_values(field, value):
         return REALS
     if field.cpp_type in WHOLE:
         return WHOLE[field.cpp_type]
+    if field.type == Field.TYPE_BYTES:
+        return [b'', b'other']
     if field.cpp_type == Field.CPPTYPE_STRING:
         return ['', 'nobody', LONG, 'a\0b\n"']
-    return []  # bool, bytes
+    return []  # bool
 
 
 class Requests:
