@@ -17,8 +17,8 @@ std::string digest_of(const std::string& content);
 // By digest.
 using AssetContents = std::map<std::string, std::string>;
 
-// Leaves half a megabyte of the request's files in it, the smallest first, and has the request name the others by digest,
-// which it returns.
+// Leaves half a megabyte of the request's files in it, the smallest first, and has the request name the others by
+// digest, which it returns.
 AssetContents take_large_assets(v1::CreateModelRequest& request);
 
 // Sends these to the server, in pieces.

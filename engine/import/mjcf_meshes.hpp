@@ -31,8 +31,8 @@ class MeshAssets {
     bool in_scene = false;  // SceneSpec has its hull
   };
 
-  // A mesh as it is drawn: its file, and where the vertices of that are, scaled, in the frame of the mesh. Nothing where
-  // the document itself gives the mesh, or there is no such file.
+  // A mesh as it is drawn: its file, and where the vertices of that are, scaled, in the frame of the mesh. Nothing
+  // where the document itself gives the mesh, or there is no such file.
   struct Drawn {
     std::string file;
     model::Vec3d scale;

@@ -41,8 +41,8 @@ class AssetStore {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Whole ones, whose bytes are of their digests. Of one that is here the bytes that are here stay.
   void add(const Tenant& tenant, std::vector<Asset> assets, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes away assets that nothing else holds until `bytes` are given back: of that tenant, or if it is none, of the one first
-  // that has most of them. False: there was none.
+  // Takes away assets that nothing else holds until `bytes` are given back: of that tenant, or if it is none, first of
+  // the one that has most of them. False: there was none.
   bool reclaim(const std::string* tenant, std::int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes away what has not been named for the ttl.
   void drop_expired(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);

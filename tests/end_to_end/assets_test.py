@@ -110,7 +110,8 @@ class Assets(unittest.TestCase):
             self.assertEqual(asyncio.run(awaited(address)).fingerprint, model.proto.fingerprint)
         fresh = self.serve(SMALL)
         for _ in range(2):
-            done = subprocess.run([BIN / 'axion', 'run', path, '--seconds=0.01', f'--server={fresh.address}'], capture_output=True, text=True)
+            command = [BIN / 'axion', 'run', path, '--seconds=0.01', f'--server={fresh.address}']
+            done = subprocess.run(command, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(fresh.stub().ListModels(sim.ListModelsRequest()).models[0].fingerprint, model.proto.fingerprint)
 
