@@ -121,6 +121,8 @@ Server::Server(const Config& config, std::unique_ptr<Engine> engine, std::unique
       store_(std::move(store)),
       registry_(config.limits, metrics_, store_ == nullptr ? random_key() : store_->key(),
                 schedule::first_sequence(store_ == nullptr ? 0 : store_->run())) {
+  memory_->on_shortage(
+      [this](const std::string* tenant, std::int64_t bytes) { return registry_.assets().reclaim(tenant, bytes); });
   schedule::StepBatcherOptions options = batcher_options(config);
   if (store_ != nullptr) {
     checkpoints_ = std::make_unique<rpc::Checkpoints>(*store_, registry_, metrics_, memory_);

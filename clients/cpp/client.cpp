@@ -4,10 +4,12 @@
 #include <grpcpp/security/credentials.h>
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "clients/cpp/assets.hpp"
 #include "clients/cpp/connection.hpp"
 #include "clients/cpp/credentials.hpp"
 
@@ -22,6 +24,8 @@ constexpr int kStreamWindowBytes = 16 << 20;
 constexpr int kFrameBytes = 1 << 20;
 // Of an attempt to connect and the next: a server that comes back is seen within a second, not two minutes.
 constexpr int kFirstWaitMs = 200, kLongestWaitMs = 1000, kMostToConnectMs = 5000;
+// Of one file for one model: it may go for want of memory before that is made.
+constexpr int kMostUploads = 3;
 
 // The address with axiond's own port where it has none: gRPC means port 443 then. Whatever names a scheme is left.
 std::string with_port(const std::string& target) {
@@ -94,7 +98,24 @@ absl::StatusOr<v1::Model> Client::create_model_of_urdf(const std::string& urdf,
 }
 
 absl::StatusOr<v1::Model> Client::create_model(const v1::CreateModelRequest& request) const {
-  return connection_->call(&Stub::CreateModel, request);
+  v1::CreateModelRequest named = request;
+  const AssetContents contents = take_large_assets(named);
+  std::map<std::string, int> sent;
+  while (true) {
+    auto model = connection_->call(&Stub::CreateModel, named);
+    const std::vector<std::string> missing = details_of(model.status()).missing;
+    const bool helps = !missing.empty() && std::all_of(missing.begin(), missing.end(), [&](const std::string& digest) {
+      return contents.contains(digest) && sent[digest]++ < kMostUploads;
+    });
+    if (model.ok() || !helps) {
+      return model;
+    }
+    // Of a server that went away meanwhile the repeated request finds out whether it comes back.
+    const absl::Status status = upload_assets(*connection_, contents, missing);
+    if (!status.ok() && !absl::IsUnavailable(status)) {
+      return status;
+    }
+  }
 }
 
 absl::StatusOr<v1::Model> Client::get_model(const std::string& name, v1::ModelView view) const {

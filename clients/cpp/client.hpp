@@ -51,7 +51,9 @@ struct ConnectOptions {
 };
 
 struct CreateModelOptions {
-  std::map<std::string, std::string> assets;            // files that the MJCF includes, and meshes, by name: bytes
+  // Files that the MJCF includes, and meshes, by name: bytes. Beyond half a megabyte they go by their digests, and in
+  // pieces what the server lacks of what it needs.
+  std::map<std::string, std::string> assets;
   bool allow_unsupported = false;                       // elements that are not supported become warnings
   std::vector<v1::ShapeOverride> shape_overrides = {};  // what MJCF has no words for: restitution, soft contacts
   std::vector<v1::JointOverride> joint_overrides = {};  // soft joints

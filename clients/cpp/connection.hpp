@@ -50,6 +50,14 @@ class Connection {
     }
   }
 
+  // A call that ends at the deadline of one that begins now.
+  void prepare(grpc::ClientContext& context) const {
+    authorize(context);
+    if (timeout_ != absl::InfiniteDuration()) {
+      context.set_deadline(absl::ToChronoTime(absl::Now() + timeout_));
+    }
+  }
+
   bool tries_again() const { return retry_ > absl::ZeroDuration(); }
   // The server has answered: from now on it is waited for where it is away.
   void heard() { answered_ = true; }

@@ -30,6 +30,7 @@ ErrorDetails read_details(const google::rpc::Status& status) {
     google::rpc::BadRequest bad_request;
     google::rpc::QuotaFailure quota;
     google::rpc::RetryInfo retry;
+    google::rpc::PreconditionFailure precondition;
     if (any.UnpackTo(&info)) {
       details.reason = info.reason();
     } else if (any.UnpackTo(&bad_request)) {
@@ -39,6 +40,10 @@ ErrorDetails read_details(const google::rpc::Status& status) {
     } else if (any.UnpackTo(&quota)) {
       for (const auto& violation : quota.violations()) {
         details.quota_violations.push_back(absl::StrCat(violation.subject(), ": ", violation.description()));
+      }
+    } else if (any.UnpackTo(&precondition)) {
+      for (const auto& violation : precondition.violations()) {
+        if (violation.type() == "MISSING") details.missing.push_back(violation.subject());
       }
     } else if (any.UnpackTo(&retry)) {
       details.retry_delay =

@@ -22,6 +22,7 @@ struct ErrorDetails {
   std::vector<FieldViolation> field_violations;
   std::vector<std::string> quota_violations;  // "limit: description"
   std::optional<absl::Duration> retry_delay;  // when to try again
+  std::vector<std::string> missing;  // digests of files that the server lacks, some of them where there are many
 };
 
 // The status of a finished call. Codes are the same; the message gains a line for each detail that it does not contain.

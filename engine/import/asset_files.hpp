@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <optional>
 #include <string>
@@ -36,14 +37,30 @@ inline std::string joined_path(std::string directory, std::string_view file) {
   return directory.append(file);
 }
 
-// Under the name with the directory before it, under the name alone, or without any directory.
+// Names that a file may have: with the directory before its own, its own, and that without any directory.
+inline std::array<std::string, 3> asset_names(const std::string& directory, const std::string& file) {
+  return {joined_path(directory, file), file, std::string(without_directory(file))};
+}
+
 inline std::optional<std::string_view> find_asset(const XmlFiles& files, const std::string& directory,
                                                   const std::string& file) {
-  for (const std::string& name : {joined_path(directory, file), file, std::string(without_directory(file))}) {
-    const auto found = files.find(name);
+  for (const std::string& name : asset_names(directory, file)) {
+    const auto found = files.look_up(name);
     if (found != files.end()) return found->second;
   }
   return std::nullopt;
+}
+
+// The name of a file of a mesh that is drawn, which is noted as wanted where `wanted` says so; "" where there is none.
+template <typename Names>
+std::string visual_file(const XmlFiles& files, const Names& names, bool wanted) {
+  for (const std::string& name : names) {
+    const std::string known(files.known(name));
+    if (known.empty()) continue;
+    if (wanted) files.look_up(known);
+    return known;
+  }
+  return "";
 }
 
 }  // namespace axion::import

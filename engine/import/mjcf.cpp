@@ -71,6 +71,7 @@ ImportedScene import_tree(XmlElement& root, const ImportOptions& options) {
                   {},
                   {},
                   {}};
+  scene.wants_visuals = options.wants_visuals;
   start_spec(root, "model", scene.settings, scene.spec);
   find_paired_geoms(scene);
   read_bodies(scene);
@@ -86,7 +87,9 @@ ImportedScene import_tree(XmlElement& root, const ImportOptions& options) {
   read_equalities(scene);
   leave_out_unused_moments(scene.spec);
   check_spec(scene.spec, [&](std::string_view list, std::size_t index) { return element_of(scene, list, index); });
-  return {std::move(scene.spec), notes.take(), std::move(scene.shape_colors)};
+  if (scene.visuals.empty()) scene.hidden_shapes.clear();
+  return {std::move(scene.spec), notes.take(), std::move(scene.shape_colors), std::move(scene.visuals),
+          std::move(scene.hidden_shapes)};
 }
 
 }  // namespace

@@ -19,31 +19,46 @@
 
 #include <array>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/base/result.hpp"
+#include "engine/import/xml_files.hpp"
 #include "engine/model/scene_spec.hpp"
 
 namespace axion::import {
 
+// Red, green, blue and opacity, each from 0 to 1.
+using Color = std::array<float, 4>;
+
 struct ImportOptions {
   // Unsupported elements and attributes become warnings; only what leaves no meaningful scene is refused then.
   bool allow_unsupported = false;
-  std::map<std::string, std::string, std::less<>> assets;  // included files and meshes by name: bytes, never paths
+  XmlFiles assets;  // included files and meshes
+  // Meshes for the eye are among what the document needs, though they are not read.
+  bool wants_visuals = false;
 };
 
-// Red, green, blue and opacity, each from 0 to 1.
-using Color = std::array<float, 4>;
+// What is drawn and moves nothing: a mesh of a file, or a sphere, capsule, box, cylinder or ellipsoid.
+struct Visual {
+  int body = model::kWorldBody;  // index into the scene's
+  model::ShapeKind kind = model::ShapeKind::kMesh;
+  model::PoseSpec X_BV = {};
+  model::Vec3d size{0, 0, 0};   // m, of what is no mesh, as of a shape
+  std::string file = {};        // of a mesh: its name among the assets, at hand or elsewhere
+  model::Vec3d scale{1, 1, 1};  // of the file's vertices, before they are placed
+  std::optional<Color> color = {};
+};
 
 struct ImportedScene {
   model::SceneSpec scene;
   std::vector<std::string> warnings;  // each names the element, its line and what was not taken over
   // What the scene's shapes are drawn in, where the source says so; as many as it has shapes, or none.
   std::vector<std::optional<Color>> shape_colors = {};
+  std::vector<Visual> visuals = {};
+  std::vector<int> hidden_shapes = {};  // indices of shapes that are not drawn where the visuals are
 };
 
 // Limits on hostile input; the error names the limit.

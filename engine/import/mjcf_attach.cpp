@@ -139,7 +139,7 @@ void Attacher::replace_in(XmlElement& element, XmlElement& root, const Models& m
 
 XmlFiles::const_iterator Attacher::find_file(const std::string& folder, const std::string& file) const {
   for (const std::string& name : {folder + file, file, std::string(without_directory(file))}) {
-    const auto found = files_.find(name);
+    const auto found = files_.look_up(name);
     if (found != files_.end()) return found;
   }
   return files_.end();

@@ -177,6 +177,7 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     if (geom.is_fluid_ellipsoid && body != model::kWorldBody) {
       s_.spec.bodies[static_cast<std::size_t>(body)].fluid_ellipsoids.push_back(geom.fluid_ellipsoid);
     }
+    read_visual(s_, a, geom, body);
     if (!geom.is_shape) return;
     if (static_cast<int>(s_.spec.shapes.size()) >= kMaxShapes) {
       refuse(child, "", "is one shape too many: a scene may have " + std::to_string(kMaxShapes));

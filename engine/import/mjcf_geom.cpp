@@ -337,6 +337,7 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::P
     read_size(a, geom);
   }
   if (X_BF != nullptr) geom.X_BG = *X_BF * geom.X_BG;
+  geom.X_BV = geom.X_BG;
   read_contact(a, geom, notes);
   read_fluid_shape(a, settings, geom, notes);
   const bool in_group = geom.group >= settings.inertia_group_first && geom.group <= settings.inertia_group_last;

@@ -28,6 +28,7 @@ struct Geom {
   std::string mesh;            // of a mesh
   std::string height_field;    // of a height field
   bool is_placed = true;       // X_BG is that of a mesh as it is centred
+  model::Pose X_BV;            // where it is drawn: as X_BG, of a mesh before it is centred
   bool is_shape = false;       // takes part in contacts, or could, and is of a kind that the scene has
   model::MassProperties mass;  // in the body's frame; zero for planes and height fields
   bool is_fluid_ellipsoid = false;

@@ -130,6 +130,26 @@ std::optional<std::string_view> MeshAssets::bytes_of(const Attributes& a) const 
   return find_asset(files_, documents_.of(a.element()).mesh_directory, a.text("file", ""));
 }
 
+std::optional<MeshAssets::Drawn> MeshAssets::drawn(const Attributes& geom, bool wanted) const {
+  const auto found = assets_.find(geom.text("mesh", ""));
+  if (found == assets_.end()) return std::nullopt;
+  const Attributes& a = found->second;
+  const std::string own = a.text("file", "");
+  if (own.empty()) return std::nullopt;
+  const std::string file = visual_file(files_, asset_names(documents_.of(a.element()).mesh_directory, own), wanted);
+  if (file.empty()) return std::nullopt;
+  const Vec origin = a.vec3("refpos", {0, 0, 0}), scale = a.vec3("scale", {1, 1, 1});
+  double q[4] = {1, 0, 0, 0};
+  a.numbers("refquat", q, 4);
+  model::Pose X_FM;
+  X_FM.position = origin;
+  X_FM.rotation = math::normalized(math::Quat<double>{q[0], q[1], q[2], q[3]});
+  model::Pose X_MF = model::inverse(X_FM);
+  // Exact where the scale is the same along all axes or nothing is turned.
+  X_MF.position = math::scale(scale, X_MF.position);
+  return Drawn{file, model::to_spec(scale), X_MF};
+}
+
 bool MeshAssets::is_given(const Attributes& geom) const {
   const Attributes& a = asset(geom);
   return !a.has("file") || bytes_of(a).has_value();

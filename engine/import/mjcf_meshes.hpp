@@ -31,6 +31,15 @@ class MeshAssets {
     bool in_scene = false;  // SceneSpec has its hull
   };
 
+  // A mesh as it is drawn: its file, and where the vertices of that are, scaled, in the frame of the mesh. Nothing
+  // where the document itself gives the mesh, or there is no such file.
+  struct Drawn {
+    std::string file;
+    model::Vec3d scale;
+    model::Pose X_MF;
+  };
+  std::optional<Drawn> drawn(const Attributes& geom, bool wanted) const;
+
   // Whether the bytes of the mesh are at hand: in the document, or sent along.
   bool is_given(const Attributes& geom) const;
   // The mesh that a geom names, with what it weighs; refuses one that is not there or cannot be read.

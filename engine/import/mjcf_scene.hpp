@@ -105,6 +105,9 @@ struct MjcfScene {
   std::set<std::string, std::less<>> measured_bodies = {};  // that a sensor of distances names: their geoms are shapes
   Materials materials = {root, defaults};
   std::vector<std::optional<Color>> shape_colors = {};  // [shape]
+  bool wants_visuals = false;
+  std::vector<Visual> visuals = {};
+  std::vector<int> hidden_shapes = {};
 };
 
 // [body] the body that it is welded to, itself, or the world, by the joints of the tree.
@@ -132,6 +135,9 @@ int find_shape(const MjcfScene& scene, const XmlElement& element, const char* at
 // Notes the springdamper of a joint that is at `place`, if it has one; then makes springs and dampers of them.
 void read_spring_damper(const Attributes& joint, const JointPlace& place, MjcfScene& scene);
 void make_springs(MjcfScene& scene);
+
+// What of a geom is drawn, before it becomes a shape, if it becomes one.
+void read_visual(MjcfScene& scene, const Attributes& attributes, const Geom& geom, int body);
 
 void find_paired_geoms(MjcfScene& scene);  // names in <contact> and <sensor>
 void read_bodies(MjcfScene& scene);        // <worldbody>

@@ -94,6 +94,7 @@ ImportedScene import_tree(const XmlElement& robot, const ImportOptions& options,
   UrdfTree tree = read_urdf_tree(robot, urdf.free_base, base_pose(urdf), notes);
   const std::string directory = settings.mesh_directory;
   UrdfScene scene{notes,
+                  robot,
                   urdf,
                   options.allow_unsupported,
                   std::move(settings),
@@ -105,13 +106,17 @@ ImportedScene import_tree(const XmlElement& robot, const ImportOptions& options,
                   {},
                   {},
                   {}};
+  scene.wants_visuals = options.wants_visuals;
   start_spec(robot, "name", scene.settings, scene.spec);
   read_urdf_links(scene);
   if (urdf.ground) add_ground(scene);
   read_urdf_joints(scene);
   check_spec(scene.spec, [&](std::string_view list, std::size_t index) { return element_of(scene, list, index); });
   leave_out_overlaps(scene, robot);
-  return {std::move(scene.spec), notes.take()};
+  return {.scene = std::move(scene.spec),
+          .warnings = notes.take(),
+          .visuals = std::move(scene.visuals),
+          .hidden_shapes = std::move(scene.hidden_shapes)};
 }
 
 }  // namespace

@@ -97,11 +97,13 @@ void LinkReader::read_link(int index) {
   const bool in_group = s_.settings.inertia_group_first <= 0;  // collision geometry is of group 0
   const Surface surface = read_surface(element);
   std::vector<Solid> solids;
+  const std::size_t first_shape = s_.spec.shapes.size();
   for (const XmlElement& child : element.children) {
     if (child.tag != "collision") continue;
     const std::optional<Solid> solid = read_collision(child, link, body, surface, from_shapes && in_group);
     if (solid) solids.push_back(*solid);
   }
+  read_urdf_visuals(s_, link, body, first_shape);
   if (body == model::kWorldBody) return;
   const MassProperties mass = read_mass(link, inertial, left, solids);
   model::BodySpec& spec = s_.spec.bodies[static_cast<std::size_t>(body)];

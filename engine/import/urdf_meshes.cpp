@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/import/asset_files.hpp"
 #include "engine/import/urdf_elements.hpp"
 #include "engine/model/convex_hull.hpp"
 
@@ -12,11 +13,6 @@ namespace axion::import {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = 4096;  // of the name of a file
-
-std::string_view without_directory(std::string_view path) {
-  const std::size_t slash = path.find_last_of("/\\");
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
 
 std::optional<MeshFormat> format_of(std::string_view file) {
   std::string extension(file.substr(std::min(file.find_last_of('.'), file.size())));
@@ -39,7 +35,7 @@ void scale_by(const math::Vec3<double>& scale, MeshData& mesh) {
 
 }  // namespace
 
-std::optional<std::string_view> UrdfMeshes::bytes_of(const std::string& file) const {
+std::vector<std::string> UrdfMeshes::names_of(const std::string& file) const {
   std::vector<std::string> names{file};
   std::string_view rest = file;
   if (const std::size_t scheme = rest.find("://"); scheme != std::string_view::npos) {
@@ -52,8 +48,16 @@ std::optional<std::string_view> UrdfMeshes::bytes_of(const std::string& file) co
   const std::string base(without_directory(rest));
   if (!directory_.empty()) names.push_back(directory_ + (directory_.back() == '/' ? "" : "/") + base);
   names.push_back(base);
-  for (const std::string& name : names) {
-    const auto found = files_.find(name);
+  return names;
+}
+
+std::string UrdfMeshes::drawn(const std::string& file, bool wanted) const {
+  return visual_file(files_, names_of(file), wanted);
+}
+
+std::optional<std::string_view> UrdfMeshes::bytes_of(const std::string& file) const {
+  for (const std::string& name : names_of(file)) {
+    const auto found = files_.look_up(name);
     if (found != files_.end()) return found->second;
   }
   return std::nullopt;

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "engine/import/mesh_mass.hpp"
 #include "engine/import/mjcf_attributes.hpp"
@@ -28,10 +29,13 @@ class UrdfMeshes {
   // The mesh of a <mesh>; null, with a warning, where its file was not sent or is of a kind that is not read and that
   // is allowed.
   Mesh* get(const XmlElement& element, Notes& notes);
+  // The name among the files of one that is drawn, noted as wanted where `wanted` says so; "" where there is none.
+  std::string drawn(const std::string& file, bool wanted) const;
   // Adds the hull of the mesh to the scene once, in the frame of its mass.
   void add_hull(const XmlElement& element, Mesh& mesh, model::SceneSpec& scene, Notes& notes);
 
  private:
+  std::vector<std::string> names_of(const std::string& file) const;
   std::optional<std::string_view> bytes_of(const std::string& file) const;
 
   const XmlFiles& files_;

@@ -188,9 +188,9 @@ void Reader::include(const XmlElement& element, int depth, std::vector<XmlElemen
   const XmlAttribute* name = element.find("file");
   const std::string_view wanted = name == nullptr ? std::string_view() : std::string_view(name->value);
   const std::string shown(wanted.substr(0, kShownBytes));
-  auto found = folder_.empty() ? files_->end() : files_->find(folder_ + std::string(wanted));
-  if (found == files_->end()) found = files_->find(wanted);
-  if (found == files_->end() && wanted.starts_with("./")) found = files_->find(wanted.substr(2));
+  auto found = folder_.empty() ? files_->end() : files_->look_up(folder_ + std::string(wanted));
+  if (found == files_->end()) found = files_->look_up(wanted);
+  if (found == files_->end() && wanted.starts_with("./")) found = files_->look_up(wanted.substr(2));
   if (found == files_->end() || wanted.empty()) {
     return fail("include.file", describe(element) + " asks for the file \"" + shown + "\", which is not among the " +
                                     std::to_string(files_->size()) + " assets of the request.");

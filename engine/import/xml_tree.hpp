@@ -5,12 +5,12 @@
 // Attributes given twice are not well-formed. Used inside engine/import only.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/base/result.hpp"
+#include "engine/import/xml_files.hpp"
 
 namespace axion::import {
 
@@ -34,8 +34,6 @@ struct XmlElement {
 
 // "<geom name="foot"> (line 12 of legs.xml)"
 std::string describe(const XmlElement& element);
-
-using XmlFiles = std::map<std::string, std::string, std::less<>>;
 
 // The root element. `<include file="name"/>` is replaced by the children of that file's root; each file may be included
 // once. `files` must outlive the result. Fails with the line and what is wrong there.

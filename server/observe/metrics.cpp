@@ -50,14 +50,15 @@ Bounds world_bounds() { return {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 204
 
 // Every reason that a refusal can have, so that each series exists from the start.
 constexpr std::array kReasons{
-    schedule::reason::kInvalidField, schedule::reason::kMalformed,      schedule::reason::kNotFound,
-    schedule::reason::kQueueFull,    schedule::reason::kLimitReached,   schedule::reason::kStepMismatch,
-    schedule::reason::kInUse,        schedule::reason::kDraining,       schedule::reason::kCancelled,
-    schedule::reason::kDeadline,     schedule::reason::kPrecondition,   schedule::reason::kUnsupported,
-    schedule::reason::kTokenMissing, schedule::reason::kTokenMalformed, schedule::reason::kTokenUnknown,
-    schedule::reason::kDisabled,     schedule::reason::kGivenUp,        schedule::reason::kAnswerForgotten,
-    schedule::reason::kRolledBack,   schedule::reason::kNoStore,        schedule::reason::kDiskFull,
-    schedule::reason::kDamaged,      schedule::reason::kDeviceFault,    schedule::reason::kInternal};
+    schedule::reason::kInvalidField,  schedule::reason::kMalformed,      schedule::reason::kNotFound,
+    schedule::reason::kQueueFull,     schedule::reason::kLimitReached,   schedule::reason::kStepMismatch,
+    schedule::reason::kInUse,         schedule::reason::kDraining,       schedule::reason::kCancelled,
+    schedule::reason::kDeadline,      schedule::reason::kPrecondition,   schedule::reason::kUnsupported,
+    schedule::reason::kTokenMissing,  schedule::reason::kTokenMalformed, schedule::reason::kTokenUnknown,
+    schedule::reason::kDisabled,      schedule::reason::kGivenUp,        schedule::reason::kAnswerForgotten,
+    schedule::reason::kRolledBack,    schedule::reason::kNoStore,        schedule::reason::kDiskFull,
+    schedule::reason::kAssetsMissing, schedule::reason::kDamaged,        schedule::reason::kDeviceFault,
+    schedule::reason::kInternal};
 
 }  // namespace
 

@@ -22,15 +22,15 @@ struct Group {
 };
 
 const std::vector<Group>& groups() {
-  static const auto* const all =
-      new std::vector<Group>{{"info", {"GetServerInfo"}},
-                             {"models", {"CreateModel", "GetModel", "ListModels", "DeleteModel"}},
-                             {"batches", {"CreateBatch", "GetBatch", "ListBatches", "DeleteBatch", "KeepAlive"}},
-                             {"steps", {"Step", "StepStream"}},
-                             {"state",
-                              {"Reset", "GetState", "SetState", "GetContacts", "GetSolverStats", "CastRays",
-                               "GetDistances", "GetDynamics", "Watch"}},
-                             {"snapshots", {"SaveSnapshot", "RestoreSnapshot", "ListSnapshots", "DeleteSnapshot"}}};
+  static const auto* const all = new std::vector<Group>{
+      {"info", {"GetServerInfo"}},
+      {"models", {"CreateModel", "GetModel", "ListModels", "DeleteModel", "UploadAssets", "DownloadAsset"}},
+      {"batches", {"CreateBatch", "GetBatch", "ListBatches", "DeleteBatch", "KeepAlive"}},
+      {"steps", {"Step", "StepStream"}},
+      {"state",
+       {"Reset", "GetState", "SetState", "GetContacts", "GetSolverStats", "CastRays", "GetDistances", "GetDynamics",
+        "Watch"}},
+      {"snapshots", {"SaveSnapshot", "RestoreSnapshot", "ListSnapshots", "DeleteSnapshot"}}};
   return *all;
 }
 

@@ -204,6 +204,7 @@ v1::StoredModel to_stored(const schedule::ModelRecord& model) {
   v1::StoredModel stored;
   stored.set_scene(model.scene);
   for (std::size_t i = 0; i < model.source_warnings; ++i) stored.add_warnings(model.warnings[i]);
+  stored.set_visuals(model.visuals);
   return stored;
 }
 
@@ -223,6 +224,8 @@ absl::StatusOr<SceneOfModel> of_stored(const v1::StoredModel& model, schedule::M
   fill_colors(*colors, *message.mutable_shapes());
   schedule::ModelContent content{.scene = message.SerializeAsString(), .warnings = {}, .colors = *std::move(colors)};
   content.warnings.assign(model.warnings().begin(), model.warnings().end());
+  if (!v1::VisualsSpec().ParseFromString(model.visuals())) return wrong("has visuals that cannot be read");
+  content.visuals = model.visuals();
   return SceneOfModel{.content = std::move(content), .scene = *std::move(scene)};
 }
 

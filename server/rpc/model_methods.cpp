@@ -1,4 +1,7 @@
 // Models: create, get, list, delete.
+#include <algorithm>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +11,8 @@
 #include "engine/import/mjcf.hpp"
 #include "engine/import/urdf.hpp"
 
+#include "server/rpc/asset_download.hpp"
+#include "server/rpc/asset_upload.hpp"
 #include "server/rpc/page_bytes.hpp"
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/scene_conversion.hpp"
@@ -15,6 +20,7 @@
 #include "server/rpc/scene_parts.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/rpc/status.hpp"
+#include "server/rpc/visuals.hpp"
 #include "server/schedule/failure.hpp"
 #include "server/schedule/step_rules.hpp"
 
@@ -25,10 +31,55 @@ using schedule::invalid_field;
 
 using import::ImportOptions;  // a line that begins with `import` is a module's to clang-format
 
-ImportOptions import_options(const v1::CreateModelRequest& request) {
+// The files that a request names by digest, as far as they are here.
+struct NamedAssets {
+  std::vector<std::pair<std::string, std::shared_ptr<const schedule::Asset>>> found;  // by name
+  std::vector<std::pair<std::string, std::string>> absent;                            // name and digest
+};
+
+absl::StatusOr<NamedAssets> named_assets(const v1::CreateModelRequest& request, const schedule::Tenant& tenant,
+                                         schedule::AssetStore& store, absl::Time now) {
+  NamedAssets named;
+  for (const auto& [name, digest] : request.asset_digests()) {
+    const std::string field = absl::StrCat("asset_digests[\"", schedule::shown(name), "\"]");
+    if (absl::Status status = check_digest(field, digest); !status.ok()) return status;
+    if (request.assets().contains(name)) return invalid_field(field, "is in assets, too");
+    if (auto asset = store.find(tenant, digest, now)) {
+      named.found.emplace_back(name, std::move(asset));
+    } else {
+      named.absent.emplace_back(name, digest);
+    }
+  }
+  return named;
+}
+
+ImportOptions import_options(const v1::CreateModelRequest& request, const NamedAssets& named) {
   ImportOptions options{.allow_unsupported = request.allow_unsupported(), .assets = {}};
   for (const auto& [name, bytes] : request.assets()) options.assets.emplace(name, bytes);
+  for (const auto& [name, asset] : named.found) options.assets.emplace(name, asset->bytes);
+  for (const auto& [name, digest] : named.absent) options.assets.elsewhere.insert(name);
+  options.wants_visuals = request.keep_visuals();
   return options;
+}
+
+// As many as fit a status.
+constexpr std::size_t kMaxMissingTold = 40;
+
+absl::Status missing_assets(const ImportOptions& options, const NamedAssets& named) {
+  std::vector<std::string> digests, names;
+  for (const auto& [name, digest] : named.absent) {
+    if (!options.assets.wanted.contains(name)) continue;
+    if (std::find(digests.begin(), digests.end(), digest) != digests.end()) continue;
+    digests.push_back(digest);
+    names.push_back(name);
+  }
+  const std::string all = absl::StrCat(
+      "assets: the scene needs ", digests.size(), " files that are not here, of which ", "the first is \"",
+      schedule::shown(names.front()), "\", ", digests.front(), "; send them by UploadAssets and repeat the request");
+  digests.resize(std::min(digests.size(), kMaxMissingTold));
+  return schedule::make_failure(
+      absl::StatusCode::kFailedPrecondition, all,
+      {.reason = std::string(schedule::reason::kAssetsMissing), .field = "asset_digests", .missing = digests});
 }
 
 absl::StatusOr<import::UrdfOptions> urdf_options(const v1::UrdfOptions& message) {
@@ -56,27 +107,30 @@ absl::StatusOr<import::UrdfOptions> urdf_options(const v1::UrdfOptions& message)
   return options;
 }
 
-absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& request) {
+absl::StatusOr<import::ImportedScene> read_scene(const v1::CreateModelRequest& request, const ImportOptions& files) {
   if (request.has_urdf_options() && request.source_case() != v1::CreateModelRequest::kUrdf) {
     return invalid_field("urdf_options", "are for urdf");
   }
   switch (request.source_case()) {
     case v1::CreateModelRequest::kMjcf: {
-      Result<import::ImportedScene> imported = import::import_mjcf(request.mjcf(), import_options(request));
+      Result<import::ImportedScene> imported = import::import_mjcf(request.mjcf(), files);
       if (!imported.ok()) return schedule::from_engine(imported.error(), "mjcf");
       return std::move(imported).value();
     }
     case v1::CreateModelRequest::kUrdf: {
       const auto options = urdf_options(request.urdf_options());
       if (!options.ok()) return options.status();
-      Result<import::ImportedScene> imported = import::import_urdf(request.urdf(), import_options(request), *options);
+      Result<import::ImportedScene> imported = import::import_urdf(request.urdf(), files, *options);
       if (!imported.ok()) {
         return schedule::from_engine(imported.error(), imported.error().field == "base_pose" ? "urdf_options" : "urdf");
       }
       return std::move(imported).value();
     }
     case v1::CreateModelRequest::kScene: {
-      if (!request.assets().empty()) return invalid_field("assets", "are for mjcf and urdf; a scene names no files");
+      for (const auto& [field, count] :
+           {std::pair("assets", request.assets_size()), {"asset_digests", request.asset_digests_size()}}) {
+        if (count > 0) return invalid_field(field, "are for mjcf and urdf; a scene names no files");
+      }
       auto scene = to_scene(request.scene());
       if (!scene.ok()) return scene.status();
       auto colors = to_colors(request.scene());
@@ -89,10 +143,21 @@ absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& req
   return invalid_field("source", "is absent; give mjcf, urdf or scene");
 }
 
+// What the document needs and is not here ends this with what is missing, whatever else is wrong with it.
+absl::StatusOr<import::ImportedScene> scene_of(const v1::CreateModelRequest& request, const NamedAssets& named) {
+  ImportOptions files = import_options(request, named);
+  auto scene = read_scene(request, files);
+  if (files.assets.wanted.empty()) return scene;
+  // Where the first file that is missing ended it, it is read on for the others.
+  if (!std::exchange(files.allow_unsupported, true)) read_scene(request, files).IgnoreError();
+  return missing_assets(files, named);
+}
+
 // What reading a scene takes besides the message: a document's tree is many times its text.
-std::int64_t reading_bytes(const v1::CreateModelRequest& request) {
+std::int64_t reading_bytes(const v1::CreateModelRequest& request, const NamedAssets& named) {
   std::size_t bytes = 24 * (request.mjcf().size() + request.urdf().size());
   for (const auto& [name, content] : request.assets()) bytes += 3 * content.size();
+  for (const auto& [name, asset] : named.found) bytes += 3 * asset->bytes.size();
   if (request.has_scene()) bytes += 3 * request.scene().SpaceUsedLong();
   return static_cast<std::int64_t>(bytes);
 }
@@ -114,10 +179,19 @@ schedule::ModelContent content_of(const import::ImportedScene& imported) {
 
 absl::Status SimulationService::create_model(const schedule::Tenant& tenant, const v1::CreateModelRequest& request,
                                              v1::Model& response) {
-  auto imported = scene_of(request);
+  auto named = named_assets(request, tenant, parts_.registry.assets(), parts_.batcher.now());
+  if (!named.ok()) return named.status();
+  schedule::MemoryHold reading = memory(tenant);
+  const absl::Status fits = reading.grow(reading_bytes(request, *named), "reading the scene");
+  if (!fits.ok()) return fits;
+  auto imported = scene_of(request, *named);
   if (!imported.ok()) return imported.status();
   if (absl::Status overrides = apply_overrides(request, imported->scene); !overrides.ok()) return overrides;
-  auto found = find_or_compile(tenant, content_of(*imported), imported->scene,
+  schedule::ModelContent content = content_of(*imported);
+  content.visuals = visuals_of(*imported, request);
+  keep_inline_visuals(tenant, *imported, request, content.assets);
+  for (auto& [name, asset] : named->found) content.assets.push_back(std::move(asset));
+  auto found = find_or_compile(tenant, std::move(content), imported->scene,
                                request.source_case() == v1::CreateModelRequest::kScene ? "scene" : "");
   if (!found.ok()) return found.status();
   fill_model(*found->record, response);
@@ -133,7 +207,7 @@ absl::StatusOr<SimulationService::FoundModel> SimulationService::find_or_compile
   if (!model.ok()) return schedule::from_engine(in_wire_names(model.error()), field);
   // What cannot be described to anybody, alone on a page of ListModels, is not kept either.
   schedule::ModelRecord described{std::string(kNameOfAModel), model.value(), content.warnings, parts_.batcher.now()};
-  described.colors = content.colors;
+  described.colors = content.colors, described.visuals = content.visuals;
   const std::vector<std::string>& own = model.value()->info().warnings;
   described.warnings.insert(described.warnings.end(), own.begin(), own.end());
   v1::Model description;
@@ -148,11 +222,49 @@ absl::StatusOr<SimulationService::FoundModel> SimulationService::find_or_compile
 }
 
 void SimulationService::CreateModel(UnaryCall* call, const v1::CreateModelRequest* request, v1::Model* response) {
-  on_worker(parts_.compiler, call, [this, call, request, response] {
-    schedule::MemoryHold reading = memory(call->tenant());
-    const absl::Status fits = reading.grow(reading_bytes(*request), "reading the scene");
-    return fits.ok() ? create_model(call->tenant(), *request, *response) : fits;
-  });
+  on_worker(parts_.compiler, call,
+            [this, call, request, response] { return create_model(call->tenant(), *request, *response); });
+}
+
+void SimulationService::keep_inline_visuals(const schedule::Tenant& tenant, const import::ImportedScene& imported,
+                                            const v1::CreateModelRequest& request, schedule::Assets& held) {
+  std::map<std::string, schedule::Asset> kept;  // by digest
+  for (const import::Visual& visual : imported.visuals) {
+    const auto file = request.assets().find(visual.file);
+    if (file == request.assets().end()) continue;
+    schedule::MemoryHold memory = this->memory(tenant);
+    const auto bytes = static_cast<std::int64_t>(file->second.size()) + schedule::kAssetOverhead;
+    if (!memory.grow(bytes, "a mesh for the eye").ok()) continue;  // viewers elsewhere do without
+    const std::string digest = digest_of(file->second);
+    kept[digest] = {.digest = digest, .bytes = file->second, .memory = std::move(memory)};
+  }
+  std::vector<schedule::Asset> assets;
+  for (auto& [digest, asset] : kept) assets.push_back(std::move(asset));
+  if (assets.empty()) return;
+  keep_assets(tenant, std::move(assets));
+  for (const auto& [digest, asset] : kept) held.push_back(find_asset(tenant, digest));
+}
+
+void SimulationService::keep_assets(const schedule::Tenant& tenant, std::vector<schedule::Asset> assets) {
+  parts_.registry.assets().add(tenant, std::move(assets), parts_.batcher.now());
+  parts_.batcher.wake();  // it looks for what expires
+}
+
+std::shared_ptr<const schedule::Asset> SimulationService::find_asset(const schedule::Tenant& tenant,
+                                                                     const std::string& digest) {
+  return parts_.registry.assets().find(tenant, digest, parts_.batcher.now());
+}
+
+WatchStream* SimulationService::DownloadAsset(grpc::CallbackServerContext* context, grpc::ByteBuffer& request) {
+  auto* download = new AssetDownload(*this, *context);
+  download->start(request);
+  return download;
+}
+
+UploadStream* SimulationService::UploadAssets(grpc::CallbackServerContext* context, grpc::ByteBuffer* answer) {
+  auto* upload = new AssetUpload(*this, *context, *answer);
+  upload->start();
+  return upload;
 }
 
 void SimulationService::GetModel(UnaryCall* call, const v1::GetModelRequest* request, v1::Model* response) {

@@ -432,6 +432,7 @@ void fill_model(const schedule::ModelRecord& record, v1::Model& message) {
   message.set_fingerprint(
       absl::StrCat(absl::Hex(info.fingerprint[0], absl::kZeroPad16), absl::Hex(info.fingerprint[1], absl::kZeroPad16)));
   for (const auto& warning : record.warnings) message.add_warnings(warning);
+  if (!record.visuals.empty()) message.mutable_visuals()->ParseFromString(record.visuals);
   fill_time(record.create_time, *message.mutable_create_time());
 }
 

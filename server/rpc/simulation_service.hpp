@@ -24,6 +24,8 @@
 #include "absl/time/time.h"
 #include "axion/v1/simulation.pb.h"
 
+#include "engine/import/mjcf.hpp"
+
 #include "server/observe/metrics.hpp"
 #include "server/rpc/admission.hpp"
 #include "server/rpc/batch_snapshot.hpp"
@@ -68,7 +70,9 @@ struct ServiceParts {
 // stream.
 using WireStream = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
+// What writes a stream of answers to one request.
 using WatchStream = grpc::ServerWriteReactor<grpc::ByteBuffer>;
+using UploadStream = grpc::ServerReadReactor<grpc::ByteBuffer>;
 
 class SimulationService final {
  public:
@@ -76,6 +80,9 @@ class SimulationService final {
   observe::Metrics& metrics() { return parts_.metrics; }
   observe::TraceExporter* traces() { return parts_.traces; }
   const Admission& admission() const { return parts_.admission; }
+  std::int64_t memory_limit() const { return parts_.memory->limit(); }
+  void keep_assets(const schedule::Tenant& tenant, std::vector<schedule::Asset> assets);
+  std::shared_ptr<const schedule::Asset> find_asset(const schedule::Tenant& tenant, const std::string& digest);
   schedule::MemoryHold memory() const { return schedule::MemoryHold(parts_.memory); }
   schedule::MemoryHold memory(const schedule::Tenant& tenant) const { return {parts_.memory, tenant}; }
 
@@ -91,6 +98,8 @@ class SimulationService final {
   void GetModel(UnaryCall* call, const v1::GetModelRequest* request, v1::Model* response);
   void ListModels(UnaryCall* call, const v1::ListModelsRequest* request, v1::ListModelsResponse* response);
   void DeleteModel(UnaryCall* call, const v1::DeleteModelRequest* request, google::protobuf::Empty* response);
+  UploadStream* UploadAssets(grpc::CallbackServerContext* context, grpc::ByteBuffer* answer);
+  WatchStream* DownloadAsset(grpc::CallbackServerContext* context, grpc::ByteBuffer& request);
 
   // batch_methods.cpp
   void CreateBatch(UnaryCall* call, const v1::CreateBatchRequest* request, v1::Batch* response);
@@ -140,6 +149,9 @@ class SimulationService final {
   absl::StatusOr<FoundModel> find_or_compile(const schedule::Tenant& tenant, schedule::ModelContent content,
                                              const model::SceneSpec& scene, const char* field);
   absl::Status get_model(const schedule::Tenant& tenant, const v1::GetModelRequest& request, v1::Model& response) const;
+  // Meshes for the eye whose bytes a request carries, for viewers elsewhere, where there is memory.
+  void keep_inline_visuals(const schedule::Tenant& tenant, const import::ImportedScene& imported,
+                           const v1::CreateModelRequest& request, schedule::Assets& held);
   // What a CreateBatch or RestoreSnapshot with that request_id has made before; none if there is none, or no id.
   absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> created_before(const schedule::Tenant& tenant,
                                                                         const std::string& request_id,

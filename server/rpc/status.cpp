@@ -61,6 +61,15 @@ grpc::Status to_grpc(const absl::Status& status) {
     violation->set_description(message);
     wire.add_details()->PackFrom(quota);
   }
+  if (!details.missing.empty()) {
+    google::rpc::PreconditionFailure failure;
+    for (const std::string& subject : details.missing) {
+      auto* violation = failure.add_violations();
+      violation->set_type("MISSING");
+      violation->set_subject(subject);
+    }
+    wire.add_details()->PackFrom(failure);
+  }
   if (details.retry_delay > absl::ZeroDuration()) {
     google::rpc::RetryInfo retry;
     const std::int64_t nanos = absl::ToInt64Nanoseconds(details.retry_delay);

@@ -159,6 +159,14 @@ grpc::ServerUnaryReactor* WireService::DeleteSnapshot(grpc::CallbackServerContex
 
 WireStream* WireService::StepStream(grpc::CallbackServerContext* context) { return service_.StepStream(context); }
 
+UploadStream* WireService::UploadAssets(grpc::CallbackServerContext* context, grpc::ByteBuffer* response) {
+  return service_.UploadAssets(context, response);
+}
+
+WatchStream* WireService::DownloadAsset(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
+  return service_.DownloadAsset(context, const_cast<grpc::ByteBuffer&>(*request));  // gRPC's, for this call alone
+}
+
 WatchStream* WireService::Watch(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
   return service_.Watch(context, const_cast<grpc::ByteBuffer&>(*request));  // gRPC's, for this call alone
 }

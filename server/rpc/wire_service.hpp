@@ -35,8 +35,8 @@ using RawService = WithRawMethods<
     Rpc::WithRawCallbackMethod_CastRays, Rpc::WithRawCallbackMethod_GetDistances,
     Rpc::WithRawCallbackMethod_GetDynamics, Rpc::WithRawCallbackMethod_SaveSnapshot,
     Rpc::WithRawCallbackMethod_RestoreSnapshot, Rpc::WithRawCallbackMethod_ListSnapshots,
-    Rpc::WithRawCallbackMethod_DeleteSnapshot, Rpc::WithRawCallbackMethod_StepStream,
-    Rpc::WithRawCallbackMethod_Watch>::type;
+    Rpc::WithRawCallbackMethod_DeleteSnapshot, Rpc::WithRawCallbackMethod_StepStream, Rpc::WithRawCallbackMethod_Watch,
+    Rpc::WithRawCallbackMethod_UploadAssets, Rpc::WithRawCallbackMethod_DownloadAsset>::type;
 
 class WireService final : public RawService {
  public:
@@ -91,6 +91,8 @@ class WireService final : public RawService {
                                            grpc::ByteBuffer* response) override;
   WireStream* StepStream(grpc::CallbackServerContext* context) override;
   WatchStream* Watch(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) override;
+  WatchStream* DownloadAsset(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) override;
+  UploadStream* UploadAssets(grpc::CallbackServerContext* context, grpc::ByteBuffer* response) override;
 
  private:
   SimulationService& service_;

@@ -7,6 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace axion::server::schedule {
 namespace {
@@ -15,6 +17,7 @@ constexpr absl::string_view kReasonUrl = "axion/reason";
 constexpr absl::string_view kFieldUrl = "axion/field";
 constexpr absl::string_view kQuotaUrl = "axion/quota_subject";
 constexpr absl::string_view kRetryUrl = "axion/retry_microseconds";
+constexpr absl::string_view kMissingUrl = "axion/missing";
 
 void attach(absl::Status& status, absl::string_view url, absl::string_view text) {
   if (!text.empty()) status.SetPayload(url, absl::Cord(text));
@@ -79,6 +82,7 @@ absl::Status make_failure(absl::StatusCode code, absl::string_view message, cons
   if (details.retry_delay > absl::ZeroDuration()) {
     attach(status, kRetryUrl, absl::StrCat(absl::ToInt64Microseconds(details.retry_delay)));
   }
+  attach(status, kMissingUrl, absl::StrJoin(details.missing, " "));
   return status;
 }
 
@@ -91,6 +95,7 @@ FailureDetails details_of(const absl::Status& status) {
   if (absl::SimpleAtoi(payload(status, kRetryUrl), &microseconds)) {
     details.retry_delay = absl::Microseconds(microseconds);
   }
+  details.missing = absl::StrSplit(payload(status, kMissingUrl), ' ', absl::SkipEmpty());
   return details;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -39,6 +40,7 @@ inline constexpr absl::string_view kTokenMissing = "TOKEN_MISSING";
 inline constexpr absl::string_view kTokenMalformed = "TOKEN_MALFORMED";
 inline constexpr absl::string_view kTokenUnknown = "TOKEN_UNKNOWN";
 inline constexpr absl::string_view kDisabled = "METHOD_DISABLED";
+inline constexpr absl::string_view kAssetsMissing = "ASSETS_MISSING";
 inline constexpr absl::string_view kInternal = "INTERNAL";
 }  // namespace reason
 
@@ -48,6 +50,7 @@ struct FailureDetails {
   std::string field{};          // path in the request
   std::string quota_subject{};  // the limit that was reached
   absl::Duration retry_delay = absl::ZeroDuration();
+  std::vector<std::string> missing{};  // what the request wants to be there, words without spaces
 };
 
 absl::Status make_failure(absl::StatusCode code, absl::string_view message, const FailureDetails& details);

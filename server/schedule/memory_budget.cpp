@@ -28,12 +28,22 @@ absl::Status MemoryBudget::take(std::int64_t bytes, absl::string_view what) {
 std::shared_ptr<MemoryBudget::Account> MemoryBudget::account_of(const std::string& tenant) {
   absl::MutexLock lock(&mutex_);
   std::shared_ptr<Account>& account = accounts_[tenant];
-  if (account == nullptr) account = std::make_shared<Account>();
+  if (account == nullptr) account = std::make_shared<Account>(tenant);
   return account;
 }
 
 absl::Status MemoryHold::grow(std::int64_t bytes, absl::string_view what) {
   if (budget_ == nullptr) return absl::OkStatus();
+  absl::Status status = try_to_grow(bytes, what);
+  if (status.ok()) return status;
+  // Where more is wanted than could ever be had, nothing is given up for it.
+  const bool is_quota = details_of(status).quota_subject == "max_memory";
+  const std::int64_t limit = is_quota ? account_->quota.load(std::memory_order_relaxed) : budget_->limit();
+  const bool reclaimed = bytes <= limit && budget_->reclaim(is_quota ? &account_->tenant : nullptr, bytes);
+  return reclaimed ? try_to_grow(bytes, what) : status;
+}
+
+absl::Status MemoryHold::try_to_grow(std::int64_t bytes, absl::string_view what) {
   if (account_ != nullptr) {
     const std::int64_t quota = account_->quota.load(std::memory_order_relaxed);
     const std::int64_t before = account_->used.fetch_add(bytes, std::memory_order_relaxed);

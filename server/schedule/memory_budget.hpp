@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -36,8 +37,16 @@ class MemoryBudget {
   std::int64_t used() const { return used_.load(std::memory_order_relaxed); }
   std::int64_t limit() const { return limit_; }
 
+  // Asked where something does not fit, with the tenant whose quota it is, or none where it is the limit: true where it
+  // has given memory back. Set before anything is held.
+  using Reclaim = std::function<bool(const std::string* tenant, std::int64_t bytes)>;
+  void on_shortage(Reclaim reclaim) { reclaim_ = std::move(reclaim); }
+  bool reclaim(const std::string* tenant, std::int64_t bytes) const { return reclaim_ && reclaim_(tenant, bytes); }
+
   // What is held for one tenant, and the quota that it had when a hold was made for it last; 0: none.
   struct Account {
+    explicit Account(std::string name) : tenant(std::move(name)) {}
+    const std::string tenant;
     std::atomic<std::int64_t> used{0}, quota{0};
   };
   std::shared_ptr<Account> account_of(const std::string& tenant) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -45,6 +54,7 @@ class MemoryBudget {
  private:
   const std::int64_t limit_;
   std::atomic<std::int64_t> used_{0};
+  Reclaim reclaim_;
   absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<Account>> accounts_ ABSL_GUARDED_BY(mutex_);
 };
@@ -97,6 +107,8 @@ class MemoryHold {
   MemoryHold another(const Tenant& tenant) const { return MemoryHold(budget_, tenant); }
 
  private:
+  absl::Status try_to_grow(std::int64_t bytes, absl::string_view what);
+
   std::shared_ptr<MemoryBudget> budget_;
   std::shared_ptr<MemoryBudget::Account> account_;  // none: of no tenant
   std::int64_t bytes_ = 0;

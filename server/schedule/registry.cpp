@@ -16,11 +16,11 @@ constexpr int kMaxPageSize = 1000;
 
 // Equal content has equal hashes; the content itself is compared, too.
 std::size_t content_hash(const std::string& tenant, const ModelContent& content) {
-  return absl::HashOf(tenant, content.scene, content.warnings);
+  return absl::HashOf(tenant, content.scene, content.warnings, content.visuals);
 }
 
 bool is_content(const ModelRecord& record, const std::string& tenant, const ModelContent& content) {
-  return record.tenant == tenant && record.scene == content.scene &&
+  return record.tenant == tenant && record.scene == content.scene && record.visuals == content.visuals &&
          record.source_warnings == content.warnings.size() &&
          std::equal(content.warnings.begin(), content.warnings.end(), record.warnings.begin());
 }
@@ -64,6 +64,7 @@ Registry::Registry(const Limits& limits, Observer& observer, std::uint64_t key, 
       observer_(observer),
       model_ids_("models", key),
       batch_ids_("batches", key),
+      assets_(limits.model_ttl),
       next_sequence_(first_sequence) {}
 
 std::shared_ptr<const ModelRecord> Registry::find_content(const Tenant& tenant, const ModelContent& content) const {
@@ -112,7 +113,8 @@ std::shared_ptr<const ModelRecord> Registry::list_model(std::uint64_t sequence, 
   content.warnings.insert(content.warnings.end(), own.begin(), own.end());
   auto record = std::make_shared<const ModelRecord>(
       ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(content.warnings), created, tenant,
-                  std::move(content.scene), source_warnings, std::move(memory), std::move(content.colors)});
+                  std::move(content.scene), source_warnings, std::move(memory), std::move(content.colors),
+                  std::move(content.assets), std::move(content.visuals)});
   const ModelEntry entry{record, content_.emplace(hash, sequence)};
   entry.last_use = ++uses_;
   models_.emplace(sequence, entry);

@@ -27,6 +27,7 @@
 
 #include "engine/engine.hpp"
 
+#include "server/schedule/asset_store.hpp"
 #include "server/schedule/batch_handle.hpp"
 #include "server/schedule/limits.hpp"
 #include "server/schedule/memory_budget.hpp"
@@ -49,6 +50,8 @@ struct ModelRecord {
   std::size_t source_warnings = 0;  // of the warnings, those that its content has besides
   MemoryHold memory = {};
   ShapeColors colors = {};
+  Assets assets = {};  // that it was made with
+  std::string visuals = {};
 };
 
 // What a model is known by to add_model and find_content, and where the warnings that are no part of it begin.
@@ -56,6 +59,8 @@ struct ModelContent {
   std::string scene;                  // bytes that stand for the scene
   std::vector<std::string> warnings;  // of reading the source
   ShapeColors colors = {};            // which are among those bytes
+  Assets assets = {};                 // for the record that is made of it; no part of what it is known by
+  std::string visuals = {};           // bytes that say what it looks like
 };
 
 template <typename T>
@@ -91,6 +96,8 @@ class Registry {
   void withdraw_model(const Tenant& tenant, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Page<const ModelRecord>> list_models(const Tenant& tenant, int page_size,
                                                       absl::string_view token) const ABSL_LOCKS_EXCLUDED(mutex_);
+
+  AssetStore& assets() { return assets_; }
 
   // ---- Batches ----
   // For a batch. RESOURCE_EXHAUSTED when the worlds would pass max_worlds, the server's or the tenant's, or the batch
@@ -134,7 +141,7 @@ class Registry {
   void close_stream(absl::string_view name, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Time expire_time(const BatchHandle& batch) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Unlists and returns the batches whose lease has run out and that no job holds.
-  // Now and then drops models, too, that no batch uses and nobody has named for model_ttl.
+  // Now and then drops models, too, that no batch uses and no call has named for model_ttl, and assets likewise.
   std::vector<std::shared_ptr<BatchHandle>> take_expired(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // Unlists and returns all batches, at the end: who asks for one from then on is told that the server drains,
   // UNAVAILABLE.
@@ -205,6 +212,7 @@ class Registry {
   Observer& observer_;
   const ResourceIds model_ids_, batch_ids_;
 
+  AssetStore assets_;
   mutable absl::Mutex mutex_;
   std::uint64_t next_sequence_ ABSL_GUARDED_BY(mutex_);
   std::map<std::uint64_t, ModelEntry> models_ ABSL_GUARDED_BY(mutex_);

@@ -55,6 +55,7 @@ absl::Time Registry::expire_time(const BatchHandle& batch) const {
 }
 
 std::vector<std::shared_ptr<BatchHandle>> Registry::take_expired(absl::Time now) {
+  if (limits_.model_ttl < absl::InfiniteDuration()) assets_.drop_expired(now);
   absl::MutexLock lock(&mutex_);
   std::vector<std::shared_ptr<BatchHandle>> expired;
   for (auto expiry = expiries_.begin(); expiry != expiries_.end() && expiry->first <= now;) {
@@ -132,9 +133,11 @@ std::vector<std::shared_ptr<BatchHandle>> Registry::take_all() {
 }
 
 absl::Time Registry::next_expiry() const {
+  const bool ends = limits_.model_ttl < absl::InfiniteDuration();
+  const absl::Time look_at_assets = ends ? assets_.next_look() : absl::InfiniteFuture();
   absl::MutexLock lock(&mutex_);
-  absl::Time next = expiries_.empty() ? absl::InfiniteFuture() : expiries_.begin()->first;
-  if (limits_.model_ttl < absl::InfiniteDuration() && !models_.empty()) next = std::min(next, next_look_at_models_);
+  absl::Time next = expiries_.empty() ? look_at_assets : std::min(look_at_assets, expiries_.begin()->first);
+  if (ends && !models_.empty()) next = std::min(next, next_look_at_models_);
   return next;
 }
 

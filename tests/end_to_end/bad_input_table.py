@@ -10,6 +10,7 @@ refused without words, or changes the batch beside it, and where fewer than 300 
 
 import argparse
 import collections
+import hashlib
 import pathlib
 import re
 import sys
@@ -18,7 +19,7 @@ import axion
 import grpc
 import numpy as np
 from axion.v1 import scene_pb2, simulation_pb2 as sim
-from axion.v1 import query_pb2, snapshot_pb2, solver_pb2, state_pb2, tensor_pb2
+from axion.v1 import asset_pb2, query_pb2, snapshot_pb2, solver_pb2, state_pb2, tensor_pb2
 from google.protobuf import message_factory
 from google.protobuf.descriptor import FieldDescriptor as Field
 from google.protobuf.message import DecodeError
@@ -133,9 +134,11 @@ def wrong_values(field, value):
         return REALS
     if field.cpp_type in WHOLE:
         return WHOLE[field.cpp_type]
+    if field.type == Field.TYPE_BYTES:
+        return [b'', b'other']
     if field.cpp_type == Field.CPPTYPE_STRING:
         return ['', 'nobody', LONG, 'a\0b\n"']
-    return []  # bool, bytes
+    return []  # bool
 
 
 class Requests:
@@ -189,6 +192,7 @@ class Requests:
             ('GetBatch', sim.GetBatchRequest(name=self.batch)), ('ListBatches', sim.ListBatchesRequest(page_size=1, page_token='x')),
             ('DeleteBatch', sim.DeleteBatchRequest(name=self.batch)), ('KeepAlive', sim.KeepAliveRequest(name=self.batch)),
             ('Step', step), ('StepStream', step),
+            ('UploadAssets', asset_pb2.UploadAssetsRequest(digest='sha256:' + hashlib.sha256(b'x').hexdigest(), size_bytes=1, data=b'x')),
             ('Reset', state_pb2.ResetRequest(batch=self.batch, world_indices=worlds, keyframe='stand', state=state, seeds=[1, 2])),
             ('Reset', state_pb2.ResetRequest(batch=self.batch, world_indices=worlds, state=joints)),
             ('GetState', state_pb2.GetStateRequest(batch=self.batch, world_indices=worlds, fields=['time'], parameters=['gravity'])),
@@ -234,6 +238,15 @@ class Requests:
         yield 'CreateModel', 'nothing', sim.CreateModelRequest()
         yield 'CreateModel', 'an empty scene', sim.CreateModelRequest(scene=scene_pb2.SceneSpec())
         yield 'CreateModel', 'assets beside a scene', sim.CreateModelRequest(scene=self.scene, assets={'a': b'b'})
+        yield 'CreateModel', 'a digest that is none', sim.CreateModelRequest(mjcf='<mujoco/>', asset_digests={'a.stl': 'md5:00'})
+        yield 'CreateModel', 'a file by content and by digest', sim.CreateModelRequest(
+            mjcf='<mujoco/>', assets={'a.stl': b''}, asset_digests={'a.stl': 'sha256:' + '0' * 64})
+        yield 'UploadAssets', 'an asset that is incomplete', asset_pb2.UploadAssetsRequest(
+            digest='sha256:' + hashlib.sha256(b'xy').hexdigest(), size_bytes=2, data=b'x')
+        yield 'UploadAssets', 'bytes of another digest', asset_pb2.UploadAssetsRequest(digest='sha256:' + '0' * 64, size_bytes=1, data=b'x')
+        yield 'UploadAssets', 'data before an asset', asset_pb2.UploadAssetsRequest(data=b'x')
+        yield 'UploadAssets', 'an asset of a terabyte', asset_pb2.UploadAssetsRequest(digest='sha256:' + '0' * 64, size_bytes=1 << 40)
+        yield 'DownloadAsset', 'an asset that is not here', asset_pb2.DownloadAssetRequest(digest='sha256:' + '0' * 64)
         yield 'CreateModel', 'options of URDF beside MJCF', sim.CreateModelRequest(
             mjcf='<mujoco/>', urdf_options=sim.UrdfOptions(ground=True))
         yield 'CreateBatch', 'nothing', sim.CreateBatchRequest()

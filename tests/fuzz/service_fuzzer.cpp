@@ -137,7 +137,9 @@ class Target {
         if (!method->client_streaming() && method->server_streaming() == streams) methods_.push_back(method);
       }
     }
-    methods_.push_back(service->FindMethodByName("StepStream"));
+    for (const char* streaming : {"StepStream", "UploadAssets"}) {
+      methods_.push_back(service->FindMethodByName(streaming));
+    }
     witness_ = make_batch();
     saved_ = save();
   }

@@ -21,6 +21,7 @@ import grpc
 import grpc.aio
 
 from axion import client as blocking
+from axion.assets import Assets, Uploads
 from axion.batch import Batch as BlockingBatch
 from axion.batch_requests import BatchRequests, IndexOfName, Kind, ModelWanted, index_in
 from axion.calls import Pages, nothing
@@ -74,12 +75,23 @@ class Client(Connection):
         self._metadata = metadata
 
     async def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
-                   refused: Callable[[AxionError], None] = nothing) -> _Result:
-        try:
-            return read(await self.answer(method, request, timeout))
-        except AxionError as error:
-            refused(error)
-            raise
+                   refused: Callable[[AxionError], None] = nothing, assets: Assets | None = None) -> _Result:
+        uploads = Uploads(assets, timeout)
+        while True:
+            try:
+                answer = await self.answer(method, request, uploads.left())
+            except AxionError as error:
+                pieces = uploads.wanted(error)
+                if pieces is None:
+                    refused(error)
+                    raise
+            else:
+                return read(answer)
+            try:
+                await self.answer("UploadAssets", pieces, uploads.left())
+            except AxionError as error:
+                if not uploads.goes_on(error):
+                    raise
 
     async def _ask_all(self, method: str, request: Any, read: Callable[[Any], Iterable[_Result]]) -> list[_Result]:
         pages = Pages(request, read)
@@ -156,6 +168,9 @@ class Client(Connection):
             The call.
         """
         return self._stub.Watch(request, metadata=self._metadata)
+
+    # Parts of calls below, whose last words are `_ask` as well.
+    _create_model, _model = blocking.Client._create_model, blocking.Client._model
 
     server_info = _awaited(blocking.Client.server_info)
     create_model = _awaited(blocking.Client.create_model)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from axion.assets import Assets
     from axion.errors import AxionError
 
 _Result = TypeVar("_Result")
@@ -41,8 +42,9 @@ class Calls:
     """The seam: what a transport has, and calls of the surface use."""
 
     def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
-             refused: Callable[[AxionError], None] = nothing) -> _Result:
-        """What `read` makes of the answer to a request; AxionError, which `refused` may add words to, where there is none."""
+             refused: Callable[[AxionError], None] = nothing, assets: Assets | None = None) -> _Result:
+        """What `read` makes of the answer to a request; AxionError, which `refused` may add words to, where there is none. Of
+        `assets` what the server says that it lacks is sent, and then the request again."""
         raise NotImplementedError
 
 

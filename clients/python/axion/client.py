@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import grpc
 
+from axion.assets import Assets, Uploads, VisualFiles
 from axion.batch import Batch
 from axion.calls import Pages, nothing
 from axion.channel import WithMetadata
@@ -17,9 +18,9 @@ from axion.client_batches import ClientCalls
 from axion.connection import DEFAULT_MAX_MESSAGE_BYTES as DEFAULT_MAX_MESSAGE_BYTES, Connection
 from axion.errors import AxionError, UnavailableError, from_rpc_error
 from axion.local_server import find_program, local_target
-from axion.retry import SILENT_SECONDS, RetryingMethod, checked_timeout, tell_of_wait
+from axion.retry import SILENT_SECONDS, STREAMS, RetryingMethod, checked_timeout, tell_of_wait
 from axion.texts import documented
-from axion.v1 import simulation_pb2, simulation_pb2_grpc
+from axion.v1 import asset_pb2, simulation_pb2, simulation_pb2_grpc
 
 _Result = TypeVar("_Result")
 _Item = TypeVar("_Item")
@@ -43,19 +44,43 @@ class Client(Connection, ClientCalls):
         self._channel = (grpc.insecure_channel(self.target, options) if secure is None else
                          grpc.secure_channel(self.target, secure, options))
         self.stub = simulation_pb2_grpc.SimulationStub(self._channel)
+        self._visual_files = VisualFiles(self._download)
         for name, method in list(vars(self.stub).items()):
             method = WithMetadata(method, metadata) if metadata else method
-            setattr(self.stub, name, method if name in ("StepStream", "Watch") else RetryingMethod(name, method, self.patience))
+            setattr(self.stub, name, method if name in STREAMS else RetryingMethod(name, method, self.patience))
 
     def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
-             refused: Callable[[AxionError], None] = nothing) -> _Result:
+             refused: Callable[[AxionError], None] = nothing, assets: Assets | None = None) -> _Result:
+        uploads = Uploads(assets, timeout)
+        while True:
+            try:
+                answer = self._answer(method, request, uploads.left())
+            except AxionError as error:
+                pieces = uploads.wanted(error)
+                if pieces is None:
+                    refused(error)
+                    raise
+            else:
+                return read(answer)
+            try:
+                self._answer("UploadAssets", pieces, uploads.left())
+            except AxionError as error:
+                if not uploads.goes_on(error):
+                    raise
+
+    def _answer(self, method: str, request: Any, timeout: float | None) -> Any:
+        """The answer to a request, or to requests of a stream."""
         try:
-            answer = getattr(self.stub, method)(request, timeout=timeout)
+            return getattr(self.stub, method)(request, timeout=timeout)
         except grpc.RpcError as error:
-            told = from_rpc_error(error)
-            refused(told)
-            raise told from error
-        return read(answer)
+            raise from_rpc_error(error) from error
+
+    def _download(self, digest: str) -> bytes:
+        """An asset that the server has."""
+        try:
+            return b"".join(piece.data for piece in self.stub.DownloadAsset(asset_pb2.DownloadAssetRequest(digest=digest)))
+        except grpc.RpcError as error:
+            raise from_rpc_error(error) from error
 
     def _ask_all(self, method: str, request: Any, read: Callable[[Any], Iterable[_Item]]) -> list[_Item]:
         pages = Pages(request, read)

@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from axion import options as choices
+from axion.assets import VisualFiles
 from axion.calls import ListCalls, nothing
 from axion.errors import AxionError
-from axion.files import check_texts, read_scene
 from axion.model import Model
+from axion.model_request import ModelRequest, model_request
 from axion.scene import Scene
 from axion.texts import documented_call
 from axion.v1 import scene_pb2, simulation_pb2
@@ -27,6 +27,8 @@ def _tell_places(missing: Mapping[str, list[str]], error: AxionError) -> None:
 class ClientModels(ListCalls):
     """The part of Client that makes and lists models."""
 
+    _visual_files: VisualFiles
+
     @documented_call
     def create_model(self, mjcf: str | None = None, *, path: str | os.PathLike[str] | None = None,
                      urdf: str | None = None, scene: Scene | scene_pb2.SceneSpec | None = None,
@@ -34,7 +36,7 @@ class ClientModels(ListCalls):
                      file_folders: Sequence[str | os.PathLike[str]] = (), allow_unsupported: bool = False,
                      shape_overrides: Mapping[str, Mapping[str, float]] | None = None,
                      joint_overrides: Mapping[str, Mapping[str, float]] | None = None,
-                     urdf_options: Mapping[str, Any] | None = None,
+                     urdf_options: Mapping[str, Any] | None = None, keep_visuals: bool = False,
                      timeout: float | None = None) -> Model:
         """Compiles a scene; the same content gives the same model.
 
@@ -65,6 +67,9 @@ class ClientModels(ListCalls):
             What URDF has no words for: base ("fixed", the default, or "free"), base_position [3] (m) and
             base_rotation [4] (w x y z) of the root link, actuators ("none", the default, or "motor"), ground,
             self_collision, keep_overlaps and massless (bool).
+        keep_visuals : bool, default False
+            Meshes for the eye are sent too, so that viewers of other programs show them; viewers of this program have
+            them anyway.
 
         Returns
         -------
@@ -82,24 +87,20 @@ class ClientModels(ListCalls):
         OSError
             A file cannot be read.
         """
-        if sum(source is not None for source in (mjcf, path, urdf, scene)) != 1:
-            raise TypeError("create_model wants one of mjcf, path, urdf and scene")
-        missing: Mapping[str, list[str]] = {}
-        if path is not None:
-            kind, text, found, missing = read_scene(path, file_folders)
-            mjcf, urdf = (text, None) if kind == "mjcf" else (None, text)
-            assets = {**found, **(assets or {})}
-        else:
-            check_texts(mjcf=mjcf, urdf=urdf)
-        message = scene.proto if isinstance(scene, Scene) else scene
-        request = simulation_pb2.CreateModelRequest(mjcf=mjcf, urdf=urdf, scene=message, allow_unsupported=allow_unsupported,
-                                                    shape_overrides=choices.shape_overrides(shape_overrides or {}),
-                                                    joint_overrides=choices.joint_overrides(joint_overrides or {}))
-        if urdf_options is not None:
-            request.urdf_options.CopyFrom(choices.urdf_options(urdf_options))
-        for name, content in (assets or {}).items():
-            request.assets[name] = content.encode() if isinstance(content, str) else bytes(content)
-        return self._ask("CreateModel", request, Model, timeout, refused=functools.partial(_tell_places, missing))
+        return self._create_model(model_request(
+            mjcf, path=path, urdf=urdf, scene=scene, assets=assets, file_folders=file_folders, allow_unsupported=allow_unsupported,
+            shape_overrides=shape_overrides, joint_overrides=joint_overrides, urdf_options=urdf_options,
+            keep_visuals=keep_visuals), timeout)
+
+    def _create_model(self, wanted: ModelRequest, timeout: float | None) -> Model:
+        def made(proto: simulation_pb2.Model) -> Model:
+            self._visual_files.remember(proto.visuals, wanted.files)
+            return self._model(proto)
+        return self._ask("CreateModel", wanted.message, made, timeout, refused=functools.partial(_tell_places, wanted.missing),
+                         assets=wanted.assets)
+
+    def _model(self, proto: simulation_pb2.Model) -> Model:
+        return Model(proto, self._visual_files)
 
     @documented_call
     def get_model(self, name: str, timeout: float | None = None) -> Model:
@@ -115,7 +116,7 @@ class ClientModels(ListCalls):
         Model
             The model.
         """
-        return self._ask("GetModel", simulation_pb2.GetModelRequest(name=name), Model, timeout)
+        return self._ask("GetModel", simulation_pb2.GetModelRequest(name=name), self._model, timeout)
 
     @documented_call
     def get_scene(self, model: Model | str, timeout: float | None = None) -> Scene:
@@ -142,7 +143,7 @@ class ClientModels(ListCalls):
             All of them.
         """
         return self._ask_all("ListModels", simulation_pb2.ListModelsRequest(page_size=page_size),
-                             lambda page: [Model(proto) for proto in page.models])
+                             lambda page: [self._model(proto) for proto in page.models])
 
     @documented_call
     def delete_model(self, model: Model | str, timeout: float | None = None) -> None:

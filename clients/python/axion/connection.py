@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import grpc
 
 from axion import credentials as access
+from axion.assets import VisualFiles
 from axion.channel import channel_arguments
 from axion.retry import Patience
 from axion.texts import documented
@@ -35,6 +36,7 @@ class Connection:
                                               tls_server_name=tls_server_name, insecure_token=insecure_token, credentials=credentials)
         self.target = target
         self.patience = Patience(retry, target)
+        self._visual_files = VisualFiles()
         metadata = () if found.token is None else (("authorization", f"Bearer {found.token}"),)
         self._open(found.channel, channel_arguments(found, max_message_bytes), metadata)
 

@@ -52,11 +52,13 @@ class AxionError(Exception):
         The limits that were reached.
     retry_delay : float, optional
         Seconds after which to try again, where the server says.
+    missing : Iterable[str], optional
+        Digests of files that the server lacks, some of them where there are many.
     """
 
     def __init__(self, code: grpc.StatusCode, message: str, *, reason: str = "", domain: str = "",
                  metadata: Mapping[str, str] | None = None, field_violations: Iterable[FieldViolation] = (),
-                 quota_violations: Iterable[str] = (), retry_delay: float | None = None) -> None:
+                 quota_violations: Iterable[str] = (), retry_delay: float | None = None, missing: Iterable[str] = ()) -> None:
         self.code = code
         self.message = message
         self.reason = reason
@@ -65,6 +67,7 @@ class AxionError(Exception):
         self.field_violations = tuple(field_violations)
         self.quota_violations = tuple(quota_violations)
         self.retry_delay = retry_delay
+        self.missing = tuple(missing)
         super().__init__(str(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -143,7 +146,7 @@ _CLASSES: dict[grpc.StatusCode, type[AxionError]] = {
 }
 
 # What of an AxionError may be left out.
-_DETAILS = ("reason", "domain", "metadata", "field_violations", "quota_violations", "retry_delay")
+_DETAILS = ("reason", "domain", "metadata", "field_violations", "quota_violations", "retry_delay", "missing")
 _DETAILS_KEY = "grpc-status-details-bin"
 
 
@@ -164,6 +167,8 @@ def _details(trailing_metadata: Any) -> dict[str, Any]:
                 found["field_violations"] = [FieldViolation(v.field, v.description) for v in bad.field_violations]
             elif quota := _unpack(error_details_pb2.QuotaFailure(), detail):
                 found["quota_violations"] = [f"{v.subject}: {v.description}" for v in quota.violations]
+            elif failure := _unpack(error_details_pb2.PreconditionFailure(), detail):
+                found["missing"] = [v.subject for v in failure.violations if v.type == "MISSING"]
             elif retry := _unpack(error_details_pb2.RetryInfo(), detail):
                 found["retry_delay"] = retry.retry_delay.seconds + retry.retry_delay.nanos * 1e-9
     return found

@@ -168,7 +168,7 @@ def is_urdf(path: str | os.PathLike[str]) -> bool:
 def read_urdf(path: str | os.PathLike[str],
               packages: Sequence[str | os.PathLike[str]] = (),
               file_folders: Sequence[str | os.PathLike[str]] = ()) -> tuple[str, dict[str, bytes]]:
-    """Reads a URDF file and the meshes that its links collide with; meshes for the eye are not read.
+    """Reads a URDF file, the meshes that its links collide with and those for the eye.
 
     A name may be relative to the file, absolute, file://, or package://PACKAGE/FILE (model:// likewise). Packages are
     looked for in `packages` and in the environment's ROS_PACKAGE_PATH, and in the folders that the file is in. What is
@@ -217,13 +217,23 @@ def _read_urdf(path: str | os.PathLike[str], roots: list[str], access: FileAcces
     compiler = robot.find("mujoco/compiler")
     directory = compiler.get("meshdir", compiler.get("assetdir", "")) if compiler is not None else ""
     assets: dict[str, bytes] = {}
-    for mesh in robot.iterfind("link/collision/geometry/mesh"):
-        name = mesh.get("filename", "")
-        if not name.lower().endswith(MESHES) or name in assets:
-            continue
-        found = access.read(_attribute("mesh", name, "filename"), _places_of(name, folder, directory, roots))
-        if found is not None:
-            assets[name] = found[1]
+    for part in ("collision", "visual"):
+        for mesh in robot.iterfind(f"link/{part}/geometry/mesh"):
+            name = mesh.get("filename", "")
+            if not name.lower().endswith(MESHES) or name in assets:
+                continue
+            attribute = _attribute("mesh", name, "filename")
+            was_missing = attribute in access.missing
+            try:
+                found = access.read(attribute, _places_of(name, folder, directory, roots))
+            except PermissionError:
+                if part == "collision":
+                    raise
+                continue  # it is drawn as it collides
+            if found is not None:
+                assets[name] = found[1]
+            elif part == "visual" and not was_missing:
+                del access.missing[attribute]
     return text, assets
 
 

@@ -26,6 +26,7 @@ from axion.errors import AxionError, NotFoundError, UnavailableError
 from axion.fleet_batch import FleetBatch, Member, Part
 from axion.fleet_results import world_seeds
 from axion.model import Model
+from axion.model_request import ModelRequest, model_request
 from axion.scene import Scene
 from axion.texts import documented
 
@@ -35,10 +36,10 @@ _PROBE_WORLDS, _PROBE_STEPS = 16, 20
 
 @dataclasses.dataclass
 class _FleetModel:
-    """What a model was made of, and its name on each server, by target."""
+    """What a model was made of, its files included, and its name on each server, by target."""
 
-    arguments: tuple[Any, ...]
-    choices: dict[str, Any]
+    wanted: ModelRequest
+    timeout: float | None
     names: dict[str, str]
 
 
@@ -129,8 +130,10 @@ class Fleet:
                 raise error
             return alive[next(self._turns) % len(alive)] if member.is_lost else member
 
-    def create_model(self, *arguments: Any, **choices: Any) -> Model:
+    def create_model(self, *arguments: Any, timeout: float | None = None, **choices: Any) -> Model:
         """Compiles a scene on every server; those that are UNAVAILABLE are lost.
+
+        Files are read once, and sent to the servers that lack them.
 
         Parameters
         ----------
@@ -149,14 +152,14 @@ class Fleet:
         AxionError
             A server refuses the scene, or none is left.
         """
-        models = {}
+        models, wanted = {}, model_request(*arguments, **choices)
         for member in self._alive():
             try:
-                models[member.client.target] = member.client.create_model(*arguments, **choices)
+                models[member.client.target] = member.client._create_model(wanted, timeout)
             except UnavailableError as error:
                 self.member_after_loss(member, error)
         model = next(iter(models.values()))
-        self._models[model.name] = _FleetModel(arguments, choices, {target: found.name for target, found in models.items()})
+        self._models[model.name] = _FleetModel(wanted, timeout, {target: found.name for target, found in models.items()})
         return model
 
     @documented
@@ -186,7 +189,7 @@ class Fleet:
         try:
             return client.get_model(known.names.get(client.target, name)).name
         except NotFoundError:
-            known.names[client.target] = client.create_model(*known.arguments, **known.choices).name
+            known.names[client.target] = client._create_model(known.wanted, known.timeout).name
             return known.names[client.target]
 
     @documented

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axion.assets import VisualFiles
 from axion.names import Choices, Named
 from axion.v1 import scene_pb2, simulation_pb2
 
@@ -19,6 +20,8 @@ class Model:
     ----------
     proto : Model
         What the server said of it.
+    visual_files : VisualFiles, optional
+        Where viewers get meshes for the eye from.
 
     Attributes
     ----------
@@ -50,8 +53,9 @@ class Model:
         The whole message: masses, inertias, joint axes, shapes and so on.
     """
 
-    def __init__(self, proto: simulation_pb2.Model) -> None:
+    def __init__(self, proto: simulation_pb2.Model, visual_files: VisualFiles | None = None) -> None:
         self.proto = proto
+        self.visual_files = VisualFiles() if visual_files is None else visual_files
         self.name = proto.name
         self.display_name = proto.display_name
         self.body_names = [body.name for body in proto.bodies]

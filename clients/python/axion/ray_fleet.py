@@ -17,22 +17,21 @@ worlds go on elsewhere. Wants the extra `ray` (pip install 'axion-server-client[
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import grpc
 import ray  # type: ignore[import-not-found, unused-ignore]
 
-from axion.calls import nothing
+from axion.assets import VisualFiles
 from axion.client import Client
-from axion.errors import AxionError, UnavailableError
+from axion.errors import UnavailableError
 from axion.fleet import Fleet
 from axion.local_server import KeptServer, find_program
 from axion.retry import Patience
 from axion.texts import documented
 
 _CALLS_AT_ONCE = 16  # of an actor
-_Result = TypeVar("_Result")
 
 
 def _program_here(program: str) -> str:
@@ -59,10 +58,10 @@ class _Holder:
         return target
 
     def answer(self, method: str, request: Any, timeout: float | None) -> Any:
-        """What the server answers to a request of the service."""
+        """What the server answers to a request of the service, or to a list of them."""
         if self._client is None:
             raise RuntimeError("the actor has no connection yet")
-        return self._client._ask(method, request, lambda answer: answer, timeout)
+        return self._client._answer(method, iter(request) if isinstance(request, list) else request, timeout)
 
     def stop(self) -> None:
         if self._client is not None:
@@ -78,6 +77,7 @@ class _Actor(Client):
         self._handle: Any = ray.remote(_Holder).options(**{"max_concurrency": _CALLS_AT_ONCE, **options}).remote()
         self.target = target or "a server that it was to start"
         self.patience = Patience(patience, self.target)
+        self._visual_files = VisualFiles()
 
     def open(self, *arguments: Any) -> None:
         self.target = self._remote("open", *arguments)
@@ -91,13 +91,8 @@ class _Actor(Client):
         except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
             raise UnavailableError(grpc.StatusCode.UNAVAILABLE, f"the actor of {self.target} is lost: {error}") from error
 
-    def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
-             refused: Callable[[AxionError], None] = nothing) -> _Result:
-        try:
-            return read(self._remote("answer", method, request, timeout))
-        except AxionError as error:
-            refused(error)
-            raise
+    def _answer(self, method: str, request: Any, timeout: float | None) -> Any:
+        return self._remote("answer", method, list(request) if method == "UploadAssets" else request, timeout)
 
     def close(self) -> None:
         try:

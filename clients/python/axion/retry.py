@@ -21,6 +21,9 @@ _FORK_SECONDS = 5.0
 
 _log = logging.getLogger("axion")
 
+# Calls that are not made again as a whole.
+STREAMS = frozenset({"StepStream", "Watch", "UploadAssets", "DownloadAsset"})
+
 # What may be made again without harm. A model is the same for the same content; steps, resets, what sets states, what makes
 # a batch, and snapshots that are kept or restored carry a request_id that the server remembers; what deletes does the same
 # twice.

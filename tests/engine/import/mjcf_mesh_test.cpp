@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <random>
+#include <set>
 #include <string>
 
 #include "engine/import/mesh_data.hpp"
@@ -168,6 +170,20 @@ TEST(MjcfMesh, reads_stl_obj_and_msh_by_name_with_or_without_the_directory) {
     ASSERT_EQ(imported.scene.meshes.size(), 1u) << c.file;
     EXPECT_EQ(imported.scene.meshes[0].vertices.size(), 4u) << c.file;
   }
+}
+
+TEST(MjcfMesh, of_files_that_are_elsewhere_it_wants_what_it_needs_and_nothing_for_the_eye) {
+  const std::string xml =
+      scene_of("<mesh file=\"hull.stl\"/><mesh file=\"weight.stl\"/><mesh file=\"fit.stl\"/><mesh file=\"skin.stl\"/>",
+               "<geom type=\"mesh\" mesh=\"hull\" mass=\"0\"/><geom type=\"sphere\" mesh=\"fit\" size=\"1\"/>"
+               "<geom type=\"mesh\" mesh=\"weight\" contype=\"0\" conaffinity=\"0\"/>"
+               "<geom type=\"mesh\" mesh=\"skin\" contype=\"0\" conaffinity=\"0\" mass=\"0\"/>",
+               "meshdir=\"m\"");
+  ImportOptions options{.allow_unsupported = true, .assets = {}};
+  options.assets.elsewhere = {"m/hull.stl", "m/weight.stl", "m/fit.stl", "m/skin.stl", "m/other.stl"};
+  EXPECT_TRUE(import_mjcf(xml, options).ok());
+  const std::set<std::string, std::less<>> needed{"m/hull.stl", "m/weight.stl", "m/fit.stl"};
+  EXPECT_EQ(options.assets.wanted, needed);
 }
 
 // As MuJoCo weighs them; its hull would have all vertices.

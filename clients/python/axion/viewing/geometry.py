@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import io
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -13,7 +14,7 @@ import trimesh
 
 from axion.model import Model
 from axion.results import Contacts
-from axion.v1 import scene_pb2, shape_pb2
+from axion.v1 import scene_pb2, shape_pb2, visual_pb2
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 Ints: TypeAlias = "npt.NDArray[np.int64]"
@@ -25,6 +26,7 @@ _FIXED_COLOR = (0.62, 0.64, 0.68)
 CONTACT_COLOR, FORCE_COLOR = (0.95, 0.80, 0.10), (0.85, 0.15, 0.15)
 AXIS_COLORS = ((0.85, 0.2, 0.2), (0.2, 0.65, 0.25), (0.2, 0.35, 0.85))
 MASS_COLOR = (0.1, 0.1, 0.1)
+_MOST_FACES = 20_000  # of a mesh for the eye
 _MOST_FIXED = 5.0  # times what moves: larger fixed shapes are its surroundings
 
 
@@ -159,6 +161,51 @@ def _primitive(kind: int, x: float, y: float, z: float, detail: int) -> Mesh | N
     return None
 
 
+def file_mesh(content: bytes, name: str, scale: tuple[float, float, float]) -> Mesh | None:
+    """A mesh of a file, whose format its name's ending says, its vertices scaled; None where it cannot be read."""
+    ending = name.rpartition(".")[2].lower()
+    try:
+        vertices, faces = _msh(content) if ending == "msh" else _by_trimesh(content, ending)
+    except Exception:  # of a format, a library or a file that is not what it says: the shape that collides is drawn
+        return None
+    vertices, faces = _thinned(vertices * scale, faces, _MOST_FACES)
+    if len(faces) == 0 or not np.isfinite(vertices).all():
+        return None
+    return _flat(vertices, faces if np.prod(scale) > 0 else faces[:, ::-1])
+
+
+def _by_trimesh(content: bytes, ending: str) -> tuple[Floats, Ints]:
+    made = trimesh.load(io.BytesIO(content), file_type=ending, force="mesh", process=False, skip_materials=True)
+    return np.asarray(made.vertices, np.float64), np.asarray(made.faces, np.int64)
+
+
+def _msh(content: bytes) -> tuple[Floats, Ints]:
+    """MuJoCo's own format: four counts (int32), vertices, normals, texture coordinates (float32), faces (int32)."""
+    counts = np.frombuffer(content, "<i4", 4).astype(int)
+    start = 16
+    vertices = np.frombuffer(content, "<f4", 3 * counts[0], start).reshape(-1, 3).astype(np.float64)
+    start += 4 * (3 * counts[0] + 3 * counts[1] + 2 * counts[2])
+    return vertices, np.frombuffer(content, "<i4", 3 * counts[3], start).reshape(-1, 3).astype(np.int64)
+
+
+def _thinned(vertices: Floats, faces: Ints, most: int) -> tuple[Floats, Ints]:
+    """At most so many triangles, or somewhat more: vertices within a cell of a grid become one, their mean."""
+    cells = 256.0
+    first, first_faces = vertices, faces
+    size = float(np.ptp(vertices, axis=0).max()) if len(vertices) else 0.0
+    while len(faces) > most and cells >= 8 and size > 0:
+        keys = np.floor((first - first.min(0)) * (cells / size)).astype(np.int64)
+        _, place = np.unique(keys @ np.array([1, 1 << 20, 1 << 40]), return_inverse=True)
+        counts = np.bincount(place)
+        vertices = np.stack([np.bincount(place, first[:, i]) / counts for i in range(3)], 1)
+        faces = place[first_faces]
+        faces = faces[(faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])]
+        _, kept = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
+        faces = faces[np.sort(kept)]
+        cells /= np.sqrt(2.0)
+    return vertices, faces
+
+
 def _cylinder(radius: float, half_length: float, sides: int, top: float = 1.0) -> Mesh:
     """Along z; `top` is the radius of its upper end in parts of `radius`: 0 makes a cone."""
     angles = np.arange(sides) * (2 * np.pi / sides)
@@ -233,21 +280,38 @@ def frame_poses(model: Model, body_pose: npt.ArrayLike, mocap_pose: npt.ArrayLik
     return np.concatenate([bodies, np.asarray(mocap_pose, np.float64)], axis=1)
 
 
-def _color_of(shape: scene_pb2.ShapeSpec, frame: int) -> tuple[tuple[float, float, float], float]:
+def _color_of(shape: scene_pb2.ShapeSpec | visual_pb2.VisualSpec, frame: int) -> tuple[tuple[float, float, float], float]:
     """The scene's own colour and opacity; where it has none, one for each body."""
     if shape.HasField("color"):
         return (shape.color.red, shape.color.green, shape.color.blue), shape.color.alpha
     return (_FIXED_COLOR if frame < 0 else _PALETTE[frame % len(_PALETTE)]), 1.0
 
 
+def _shape(name: str, frame: int, mesh: Mesh | None, looks: tuple[tuple[float, float, float], float], rotation: Floats,
+           position: Floats) -> Shape:
+    radius = float(np.linalg.norm(mesh.vertices, axis=1).max()) if mesh is not None else 0.0
+    ends = np.stack([mesh.vertices.min(0), mesh.vertices.max(0)]) if mesh is not None else np.zeros((2, 3))
+    corners = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+    return Shape(name, frame, mesh, *looks, rotation, position, radius, corners)
+
+
 def shapes_of(model: Model, detail: int = 12) -> list[Shape]:
-    """Every shape of a model, in its order. detail: of round ones, segments of half a turn."""
+    """All that is drawn of a model: its shapes, in their order, but for those in whose place its meshes for the eye are drawn,
+    which come after them. detail: of round ones, segments of half a turn."""
     meshes = {mesh.name: [(v.x, v.y, v.z) for v in mesh.vertices] for mesh in model.proto.meshes}
     fields = {field.name: field for field in model.proto.height_fields}
     mocaps = {shape: index for index, mocap in enumerate(model.proto.mocaps) for shape in mocap.shapes}
+    visuals, lacking = visuals_of(model, detail)
+    hidden = set(model.proto.visuals.hidden_shapes) if visuals else set[int]()
     made = []
     for index, shape in enumerate(model.proto.shapes):
         frame = shape.body if shape.HasField("body") else -1
+        rotation, position = pose_of(shape.pose)
+        if index in mocaps:
+            turned, stands = pose_of(model.proto.mocaps[mocaps[index]].pose)
+            frame, rotation, position = model.body_count + mocaps[index], turned.T @ rotation, turned.T @ (position - stands)
+        if index in hidden and frame not in lacking:
+            continue
         size = shape.size
         mesh: Mesh | None
         if shape.kind == scene_pb2.SHAPE_KIND_MESH:
@@ -256,16 +320,47 @@ def shapes_of(model: Model, detail: int = 12) -> list[Shape]:
             mesh = height_field(fields[shape.height_field])
         else:
             mesh = _primitive(shape.kind, size.x, size.y, size.z, detail)
-        rotation, position = pose_of(shape.pose)
-        if index in mocaps and mesh is not None:
-            turned, stands = pose_of(model.proto.mocaps[mocaps[index]].pose)
-            frame, rotation, position = model.body_count + mocaps[index], turned.T @ rotation, turned.T @ (position - stands)
-        color, opacity = _color_of(shape, frame)
-        radius = float(np.linalg.norm(mesh.vertices, axis=1).max()) if mesh is not None else 0.0
-        ends = np.stack([mesh.vertices.min(0), mesh.vertices.max(0)]) if mesh is not None else np.zeros((2, 3))
-        corners = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
-        made.append(Shape(shape.name, frame, mesh, color, opacity, rotation, position, radius, corners))
-    return made
+        made.append(_shape(shape.name, frame, mesh, _color_of(shape, frame), rotation, position))
+    return made + visuals
+
+
+def visuals_of(model: Model, detail: int = 12) -> tuple[list[Shape], set[int]]:
+    """What is for the eye alone, and the frames of which some of it cannot be had or read."""
+    places = {body.name: (index, np.eye(3), np.zeros(3)) for index, body in enumerate(model.proto.bodies)}
+    for weld in model.proto.welds:
+        rotation, position = pose_of(weld.pose)
+        frame = weld.body
+        if weld.HasField("mocap"):
+            turned, stands = pose_of(model.proto.mocaps[weld.mocap].pose)
+            frame, rotation, position = model.body_count + weld.mocap, turned.T @ rotation, turned.T @ (position - stands)
+        places[weld.name] = frame, rotation, position
+    made, lacking = list[Shape](), set[int]()
+    for visual in model.proto.visuals.visuals:
+        frame, turn, shift = places.get(visual.body, (-1, np.eye(3), np.zeros(3)))
+        if visual.kind == scene_pb2.SHAPE_KIND_MESH:
+            content = model.visual_files.get(visual.asset)
+            scale = (visual.scale.x, visual.scale.y, visual.scale.z)
+            mesh = None if content is None else _file_mesh_once(visual.asset, visual.file, scale, content)
+        else:
+            mesh = _primitive(visual.kind, visual.size.x, visual.size.y, visual.size.z, detail)
+        if mesh is None:
+            lacking.add(frame)
+            continue
+        rotation, position = pose_of(visual.pose)
+        name = visual.file.rpartition("/")[2] or visual.body
+        made.append(_shape(name, frame, mesh, _color_of(visual, frame), turn @ rotation, turn @ position + shift))
+    return made, lacking
+
+
+_files: dict[tuple[str, str, tuple[float, float, float]], Mesh | None] = {}
+
+
+def _file_mesh_once(digest: str, name: str, scale: tuple[float, float, float], content: bytes) -> Mesh | None:
+    """As file_mesh: read once for all pictures and pages of the process."""
+    key = digest, name.rpartition(".")[2], scale
+    if key not in _files:
+        _files[key] = file_mesh(content, name, scale)
+    return _files[key]
 
 
 def pose_of(pose: scene_pb2.Pose) -> tuple[Floats, Floats]:
