@@ -61,7 +61,8 @@ struct ConstraintRows {
   Real* effort_compliance;         // [neffort]
   Real* effort_lower;              // [neffort] bounds of the impulse
   Real* effort_upper;              // [neffort]
-  Real* contact_rebound;  // [contact_capacity] least parting speed asked of a contact, m/s; -1: no joint opens it
+  Real* contact_rebound;           // [contact_capacity] least parting speed asked of a contact, m/s; below zero see
+                                   // giving_contacts.hpp
   SoftContact<Real>* contact_law;  // [contact_capacity] of soft contacts (soft_laws.hpp); none where they are rigid
   NormalLaw<Real>* limit_law;      // [nlimit] likewise
   NormalLaw<Real>* lock_law;       // [nlock] of the locks of loop joints and equalities that give way by it

@@ -21,6 +21,7 @@
 #include "engine/constraints/axis_rows.hpp"
 #include "engine/constraints/blocked_contacts.hpp"
 #include "engine/constraints/constraint_rows.hpp"
+#include "engine/constraints/giving_contacts.hpp"
 #include "engine/model/find_contact.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
@@ -130,12 +131,13 @@ AXION_HD inline NormalLaw<Real> normal_law(const model::ModelView<Real>& m, cons
   const model::PairData<Real> pair = model::pair_data(m, c.pair);
   const Softness<Real> soft = softness(s, pair.stiffness, pair.damping);
   const Real rebound = w.contact_rebound[i], v_dep = s.push_share * s.depenetration_velocity;
-  if (rebound < 0) return {Real(kOutOfReach), Real(0)};
+  if (rebound == Real(kBlocked)) return {Real(kOutOfReach), Real(0)};
   NormalLaw<Real> law{gap_velocity(s, c.gap, soft.erp), soft.cfm};
   if (rebound > 0) {
     if (law.bias > -rebound) law.bias = -rebound;
   } else {
-    law.compliance += rigid_compliance(s, r_n);
+    const Real rigid = rigid_compliance(s, r_n), giving = giving_compliance(s, r_n);
+    law.compliance += rebound == Real(kGivingWay) && giving > rigid ? giving : rigid;
   }
   return bounded_parting(law, rebound > v_dep ? rebound : v_dep, lambda);
 }
@@ -175,20 +177,26 @@ AXION_HD inline Real contact_gain_of_forces(const model::WorldView<Real>& w, con
 }
 
 // contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they
-// approach; -1 of contacts that no joint opens (blocked_contacts.hpp). Needs the contacts' rows and the last step's
-// impulses.
+// approach; kBlocked of contacts that no joint opens (blocked_contacts.hpp); kGivingWay of such as give way, which have
+// no friction, and of others in their pair, or of all that may where the step's settings say so (giving_contacts.hpp).
+// Needs the contacts' rows and the last step's impulses.
 template <typename Real, typename Team>
 AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    const model::StepSettings<Real>& s, int contact_count) {
   const int base = m.contact_base();
   team.for_each(contact_count, [&](int i) {
-    const model::Contact<Real>& c = w.contacts[i];
+    model::Contact<Real>& c = w.contacts[i];
     const Real e = model::pair_data(m, c.pair).restitution;
     const bool blocked = c.gap < 0 && is_blocked(m, w, c);
-    w.contact_rebound[i] = blocked ? Real(-1) : Real(0);
-    if (!(e > 0) || blocked) return;
+    w.contact_rebound[i] = blocked ? Real(kBlocked) : Real(0);
+    if (!blocked && !m.is_soft && may_give_way(m, s, c)) {
+      const bool gives = s.contacts_give || gave_way(w, c.pair);
+      if (gives) w.contact_rebound[i] = Real(kGivingWay);
+      c.friction = gives ? Real(0) : model::pair_data(m, c.pair).friction * w.friction_scale[0];
+    }
+    if (!(e > 0) || w.contact_rebound[i] < Real(0)) return;
     const int last = model::find_contact(w.warm, w.warm_count[0], c.pair, c.feature);
-    if (last >= 0) w.contact_rebound[i] = e * w.warm[last].approach;
+    if (last >= 0 && w.warm[last].approach > Real(0)) w.contact_rebound[i] = e * w.warm[last].approach;
     const Real owed = w.body_force_debt[c.body_a];
     if (w.contact_rebound[i] > 0 && owed > 0) {  // a leapfrog parts half a step after the bodies met
       const Real parting = w.contact_rebound[i] + (1 - owed) * contact_gain_of_forces(w, s, w.row[base + 3 * i], c);
@@ -206,6 +214,7 @@ AXION_HD inline Real impact_speed(const model::ModelView<Real>& m, const model::
                                   const model::StepSettings<Real>& s, int i) {
   const model::Contact<Real>& c = w.contacts[i];
   const int row = m.contact_base() + 3 * i;
+  if (w.contact_rebound[i] == Real(kGivingWay)) return Real(kGivingWay);
   if (!(model::pair_data(m, c.pair).restitution > 0) || w.contact_rebound[i] > 0) return 0;
   const Real speed = -row_velocity(w.row[row], c.body_a, c.body_b, w.v, w.omega);
   if (!(speed > least_impact(s))) return 0;

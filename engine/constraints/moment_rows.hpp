@@ -41,6 +41,7 @@ AXION_HD_RARE int build_moment_rows(const Team& team, const model::ModelView<Rea
     const model::MomentFriction<Real> friction = model::moments_of_pair(m, c.pair);
     w.moments[k].torsional = friction.torsional * w.friction_scale[0];
     w.moments[k].rolling = friction.rolling * w.friction_scale[0];
+    if (w.contact_rebound[w.moments[k].contact] == Real(kGivingWay)) w.moments[k].torsional = w.moments[k].rolling = 0;
     w.contacts[first + k] = c;
     model::Row<Real>* row = w.row + m.contact_base() + 3 * (first + k);
     row[0] = turning_row(c.normal), row[1] = turning_row(c.t1), row[2] = turning_row(c.t2);

@@ -17,11 +17,14 @@
 
 namespace axion::solver {
 
-// Whether contacts are deep at the start of the step, or locks eased.
+// Whether contacts are deep at the start of the step or give way, or locks are eased.
 template <typename Real, typename Team>
 AXION_HD inline bool is_forced(const Team& team, const Problem<Real>& p) {
   if (p.m.lock_softness_count > 0 && constraints::greatest_easing<Real>(p.m, p.w) > Real(0)) return true;
-  return team.template max<Real>(p.contact_count, [&](int i) { return -p.w.contacts[i].gap; }) > p.s.contact_margin;
+  const Real margin = p.s.contact_margin;
+  return team.template max<Real>(p.contact_count, [&](int i) {
+    return p.w.contact_rebound[i] == Real(constraints::kGivingWay) ? 2 * margin : -p.w.contacts[i].gap;
+  }) > margin;
 }
 
 // The share of what was gained that makes no body faster than it may become; 1 where none does.

@@ -18,7 +18,8 @@
 //   progress    (below 0.9 of the best ratio) forgets the remedies: sweeping, newton stay what they are, recovering
 //               becomes sweeping, retrying and damping become newton
 //   rounds over sweeping → newton, recovering → retrying
-//   failure     (the watchdog) newton → recovering, retrying → damping, damping → damping; each from the best iterate
+//   failure     (the watchdog) newton → recovering, retrying → damping, damping → damping; each from the best iterate.
+//               Damping that fails from where it started would do so again, and the attempt ends
 //
 // Two remedies are beside these. Where the ratio stalls the next Newton step has a tenth of the proximal term; without
 // joints, as in a stack with the heaviest on top, that stays while the ratio falls. Where rigid contacts carry heavy
@@ -131,6 +132,7 @@ struct Globalisation {
   int rounds = 0;            // of sweeps
   bool stalled = false;      // the last iteration was a Newton step and left the ratio as it was
   bool eased = false;        // a lower proximal term stays
+  bool exhausted = false;    // damping started at the best iterate; from there it would fail in the same way again
   Real load_proximal = Real(LoadParameters::kFirst);
   bool has_factors = false;  // a round of sweeps left factors of the joints that may serve the next,
   Real turned = 0;           // bodies having turned so far since, rad
@@ -196,7 +198,7 @@ struct Globalisation {
     stalled = traits.may_sweep && !swept && !progress && ratio < Real(NewtonParameters::kStalled) * best;
     if (progress) failures = 0, state = next_state(state, AttemptEvent::kProgress);
     if (rounds_over) state = next_state(state, AttemptEvent::kRoundsOver);
-    if (lower) best = ratio;
+    if (lower) best = ratio, exhausted = false;
     if (swept || !lower) eased = false;
     if (lower) return Verdict::kKeep;
     const bool falling = ratio < last / 2;  // on its way back from a worse iterate
@@ -205,10 +207,12 @@ struct Globalisation {
       return Verdict::kGoOn;
     }
     failures = 0;
+    if (state == AttemptState::kDamping && exhausted) return Verdict::kEnd;
     if (is_loaded && state == AttemptState::kNewton && load_proximal < Real(LoadParameters::kMost)) {
       load_proximal *= Real(LoadParameters::kGrowth);
     } else {
       state = next_state(state, AttemptEvent::kFailure);
+      exhausted = state == AttemptState::kDamping;
     }
     return Verdict::kTakeBest;
   }

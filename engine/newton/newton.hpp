@@ -11,6 +11,7 @@
 #include "engine/newton/attempt.hpp"
 #include "engine/newton/calming.hpp"
 #include "engine/newton/easing.hpp"
+#include "engine/newton/giving.hpp"
 #include "engine/newton/start.hpp"
 
 namespace axion::solver {
@@ -192,6 +193,10 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     fall_back(team, p, result);
   }
   if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
+  if (!p.m.is_soft && should_give_way(team, p, result.ratio)) {
+    result.ratio = give_way(team, p, result.counts, result.ratio);
+    if (p.s.contacts_give) result.ratio = calm_down(team, p, result.counts, result.ratio);
+  }
   if (!p.m.is_soft && is_pushed_in_vain(team, p, result.ratio <= Real(1))) {
     result.ratio = stop_pushing(team, p, result);
   }

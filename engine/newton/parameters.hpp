@@ -73,6 +73,18 @@ struct CalmingParameters {
   static constexpr double kLeastGain = 10 * 9.81;
 };
 
+// Contacts that give way (giving.hpp).
+struct GivingParameters {
+  // s: an overlap that takes longer to part stays.
+  static constexpr double kPartingTime = 0.2;
+  // A motion in which bodies are so many times as fast as it opens contacts is none that opens them.
+  static constexpr double kLever = 4;
+  // Of what all loads give in a step: impulses of contacts that others press together.
+  static constexpr double kPressed = 10;
+  // Contacts that give way though nothing proves that no motion opens them are tried rigid every so many steps.
+  static constexpr int kTryEvery = 8;
+};
+
 // The start of a step (start.hpp) and the choice of another joint mode (newton.hpp).
 struct AttemptParameters {
   // Of the contact margin: from this depth on a step starts at this share of u⁻.

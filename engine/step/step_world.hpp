@@ -23,10 +23,9 @@
 
 namespace axion::step {
 
-inline constexpr double kDeep = 0.1;         // of contact_margin: overlap that is told of, joints that are open
-inline constexpr double kTurnedIn = 0.5;     // of contact_margin: what turning may add to an overlap in a step
-inline constexpr double kPartingTime = 0.2;  // s
-inline constexpr double kPressed = 10;       // of what all loads give in a step: impulses that come from contacts
+using constraints::kDeep;
+
+inline constexpr double kTurnedIn = 0.5;  // of contact_margin: what turning may add to an overlap in a step
 
 // contact_margin without what soft contacts add to it (suit_settings).
 template <typename Real>
@@ -218,7 +217,7 @@ template <typename Real, typename Team>
 AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>& p,
                                    const collide::ContactSearch& search, Real solved_depth, Real least) {
   const auto& w = p.w;
-  const Real h = p.s.dt, fast = p.s.depenetration_velocity / 2;
+  const Real h = p.s.dt;
   // Twice what a load is meant to sink in: by the compliance of rigid contacts, or by the springs of a pair.
   const auto give = [&](int i) {
     if (model::pair_data(p.m, w.contacts[i].pair).stiffness > 0) return Real(std::numeric_limits<Real>::infinity());
@@ -232,8 +231,7 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
     }) > Real(0);
   };
   const auto stays = [&](Real before, Real after) {
-    const Real parting = (before - after) / h, slow = after / Real(kPartingTime);
-    const Real most = slow < fast ? slow : fast;
+    const Real parting = (before - after) / h, most = solver::staying_speed(p.s, after);
     return parting < most && (!p.m.is_soft || -parting < most);
   };
   Overlap overlap;
@@ -242,19 +240,33 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
     overlap.is_held = overlap.stays && !(p.s.push_share > Real(0));
     return overlap;
   }
-  const Real load = team.template sum<Real>(p.m.body_count, [&](int b) {
-    return h * (constraints::body_mass(p.m, w, b) * math::norm(p.m.gravity) + math::norm(w.force[b]));
-  });
+  const Real load = overlap.stays ? solver::greatest_load(team, p) : Real(0);
   overlap.is_held = overlap.stays && any([&](int i, Real before, Real after) {
                       if (!(w.contact_rebound[i] >= Real(0)) || model::pair_data(p.m, w.contacts[i].pair).stiffness > 0)
                         return false;
-                      const bool pressed = w.lambda[p.contact_base() + 3 * i] > Real(kPressed) * load;
+                      const bool pressed =
+                          w.lambda[p.contact_base() + 3 * i] > Real(solver::GivingParameters::kPressed) * load;
                       return (pressed || p.s.push_share < Real(1)) && stays(before, after);
                     });
-  overlap.grows = any(
-      [&](int i, Real before, Real after) { return after > least + give(i) && after - before > Real(0.1) * least; });
+  const auto gives = [&](int i) { return w.contact_rebound[i] == Real(constraints::kGivingWay); };
+  overlap.grows = any([&](int i, Real before, Real after) {
+    return !gives(i) && after > least + give(i) && after - before > Real(0.1) * least;
+  });
   overlap.grows = overlap.grows ||
                   solved_depth - collide::depth_at_start(team, w, search) > Real(kTurnedIn) * deep_margin(p.m, p.s);
+  const auto deepest = [&](const auto& depth) {
+    return team.template max<Real>(p.contact_count, [&](int i) { return gives(i) ? depth(i) : Real(0); });
+  };
+  const Real given = deepest([&](int i) { return -w.contact_gap[i]; });
+  if (!(given > least)) return overlap;
+  const Real before = deepest([&](int i) { return -w.contacts[i].gap; });
+  overlap.grows = overlap.grows || given - before > Real(0.1) * least;
+  if (solver::nothing_opens(team, p)) return overlap;
+  overlap.is_held = true;
+  if (*w.step_index % solver::GivingParameters::kTryEvery != 0) return overlap;
+  team.for_each(p.contact_count, [&](int i) {
+    if (gives(i)) w.warm[i].approach = 0;
+  });
   return overlap;
 }
 
@@ -290,16 +302,19 @@ AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Pr
                                                     collide::ContactSearch& contacts) {
   const solver::Problem<Real> asked = p;
   solver::NewtonCounts counts;
-  int solved = -1;  // contacts of the last solve
+  int solved = -1;    // contacts of the last solve
+  bool give = false;  // whether those of it gave way
   for (int review = 0;; ++review) {
     AXION_ASSERT(contacts.count <= p.m.contact_capacity);
     p.restart(asked);
     p.contact_count = contacts.count;
+    p.s.contacts_give = give;
     build_contacts(team, p);
     solver::keep_body_order(team, p);
     solver::NewtonResult<Real> result = solver::solve(team, p, solved);
     counts.add(result.counts);
     result.counts = counts;
+    give = p.s.contacts_give;
     solved = p.contact_count;
     const int missed = collide::find_missed(team, p.m, p.w, p.s, contacts);
     if (missed > 0 && review < collide::kReviews && contacts.count < p.m.contact_capacity) {

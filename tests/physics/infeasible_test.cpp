@@ -213,28 +213,90 @@ TEST(Overlap, that_stays_is_told_of_and_rest_is_not) {
   EXPECT_EQ(step_on(resting, 300).overlap, 0);
 }
 
-// What other contacts press together, where a motion of its own could part it, is no solved step, however small its
-// residual: a block in a gap that is 20 mm too low, free to leave it sideways, and a flap of a hinge between two posts.
+// What other contacts press together, where a motion could part it, is no solved step, however small its residual: a
+// block in a gap that is 20 mm too low, free to leave it sideways.
 TEST(Overlap, that_a_free_motion_could_open_is_no_solved_step) {
-  const char* block = R"(<mujoco><worldbody><geom type="plane" size="2 2 1"/><geom type="box" size="0.5 0.5 0.1"
+  const char* xml = R"(<mujoco><worldbody><geom type="plane" size="2 2 1"/><geom type="box" size="0.5 0.5 0.1"
     pos="0 0 0.28"/><body pos="0 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>
     </worldbody></mujoco>)";
-  const char* flap = R"(<mujoco><option gravity="0 0 0"/><worldbody>
-    <geom type="box" size="0.02 0.1 0.1" pos="-0.03 0 -0.3"/><geom type="box" size="0.02 0.1 0.1" pos="0.03 0 -0.3"/>
-    <body><joint axis="0 1 0" damping="0.1"/><geom type="box" size="0.02 0.05 0.15" pos="0 0 -0.2" mass="1"/></body>
-    </worldbody></mujoco>)";
-  const auto expect_told = [&](const char* xml, auto real) {
+  const auto expect_told = [&](auto real) {
     testing::SingleWorld<decltype(real)> world(import::imported(xml).scene, options(false), 0.002);
     for (int k = 0; k < 250; ++k) {
       world.step();
       if (k < 100) continue;  // by then what parts has parted
-      EXPECT_GT(world.record().max_penetration, 0.005) << xml;
-      EXPECT_NE(world.record().outcome & step::kOverlapBit, 0U) << xml;
-      EXPECT_FALSE(world.converged()) << xml;
+      EXPECT_GT(world.record().max_penetration, 0.005);
+      EXPECT_NE(world.record().outcome & step::kOverlapBit, 0U);
+      EXPECT_FALSE(world.converged());
     }
-    EXPECT_LT(math::norm(world.world().v[0]), 0.1) << xml;
+    EXPECT_LT(math::norm(world.world().v[0]), 0.1);
   };
-  for (const char* xml : {block, flap}) expect_told(xml, 0.0F), expect_told(xml, 0.0);
+  expect_told(0.0F), expect_told(0.0);
+}
+
+// Bodies that joints hold between others, by less room than they take: no motion of the joints opens all contacts, so
+// these give way. A flap of a hinge between two posts; a finger on a slide, 8 mm in one jaw and 2 mm in the other; two
+// fingers that an equality couples, each pressed into the other by its drive and by a wall behind it; and a thumb of
+// two links between palm and cover, with rolling friction.
+const char* const kPinned[] = {
+    R"(<mujoco><option gravity="0 0 0"/><worldbody>
+    <geom type="box" size="0.02 0.1 0.1" pos="-0.03 0 -0.3"/><geom type="box" size="0.02 0.1 0.1" pos="0.03 0 -0.3"/>
+    <body><joint axis="0 1 0" damping="0.1"/><geom type="box" size="0.02 0.05 0.15" pos="0 0 -0.2" mass="1"/></body>
+    </worldbody></mujoco>)",
+    R"(<mujoco><worldbody><geom type="box" size="0.02 0.03 0.03" pos="-0.032 0 0"/>
+    <geom type="box" size="0.02 0.03 0.03" pos="0.038 0 0"/>
+    <body><joint type="slide" axis="1 0 0" damping="1"/><geom type="box" size="0.02 0.02 0.02" mass="0.05"
+    condim="4" friction="1 0.01 0.001"/></body></worldbody></mujoco>)",
+    R"(<mujoco><option gravity="0 0 0"/><worldbody><geom type="box" size="0.02 0.03 0.03" pos="-0.055 0 0"/>
+    <geom type="box" size="0.02 0.03 0.03" pos="0.055 0 0"/>
+    <body pos="-0.017 0 0"><joint name="a" type="slide" axis="1 0 0" range="-0.05 0.05" damping="1"/>
+      <geom type="box" size="0.02 0.01 0.02" mass="0.03"/></body>
+    <body pos="0.017 0 0"><joint name="b" type="slide" axis="-1 0 0" range="-0.05 0.05" damping="1"/>
+      <geom type="box" size="0.02 0.01 0.02" mass="0.03"/></body></worldbody>
+    <equality><joint joint1="a" joint2="b"/></equality>
+    <actuator><position joint="a" kp="200"/><position joint="b" kp="200"/></actuator></mujoco>)",
+    R"(<mujoco><worldbody><geom type="box" size="0.1 0.1 0.01" pos="0 0 -0.01"/>
+    <geom type="box" size="0.1 0.1 0.01" pos="0 0 0.034"/><body pos="-0.04 0 0.012"><joint axis="0 1 0" damping="0.02"
+    armature="0.001"/><geom type="capsule" size="0.017" fromto="0 0 0 0.04 0 0" mass="0.03" condim="6"
+    friction="1 0.02 0.002"/><body pos="0.04 0 0"><joint axis="0 1 0" damping="0.02" armature="0.001"/><geom
+    type="capsule" size="0.016" fromto="0.01 0 0 0.05 0 0" mass="0.02" condim="6" friction="1 0.02 0.002"/></body></body>
+    </worldbody></mujoco>)"};
+
+TEST(GivingContact, lets_what_no_motion_opens_be_and_says_so) {
+  const auto expect_given = [&](const char* xml, auto real, double dt) {
+    testing::SingleWorld<decltype(real)> world(import::imported(xml).scene, options(false), dt);
+    const Outcomes first = step_on(world, 100), rest = step_on(world, 150);
+    EXPECT_GE(first.converged, first.steps - 1) << xml << dt << sizeof(real);  // while it shares its depth out
+    EXPECT_EQ(rest.converged, rest.steps) << xml << dt << sizeof(real);
+    EXPECT_EQ(rest.overlap, rest.steps) << xml << dt << sizeof(real);
+    EXPECT_LT(std::max(first.fastest, rest.fastest), 2) << xml << dt << sizeof(real);
+    EXPECT_LT(rest.last_speed, 1e-3) << xml << dt << sizeof(real);
+    EXPECT_GT(world.record().max_penetration, 0.001) << xml << dt << sizeof(real);
+  };
+  for (const char* xml : kPinned) {
+    for (const double dt : {0.001, 0.002, 0.005}) expect_given(xml, 0.0F, dt), expect_given(xml, 0.0, dt);
+  }
+}
+
+// Depth is shared out as by springs of one stiffness: 8 mm and 2 mm become 5 mm and 5 mm.
+TEST(GivingContact, shares_depth_out_where_its_squares_sum_to_the_least) {
+  testing::SingleWorld<float> world(import::imported(kPinned[1]).scene, options(false), 0.002);
+  EXPECT_LT(step_on(world, 250).fastest, 2);
+  EXPECT_NEAR(world.world().axis_position[0], 0.003, 1e-4);
+}
+
+// As soon as there is a way out it is taken, and the step says no more of overlap: the far jaw is gone.
+TEST(GivingContact, opens_where_a_motion_does) {
+  const char* xml = R"(<mujoco><worldbody><geom type="box" size="0.02 0.03 0.03" pos="-0.032 0 0"/>
+    <body><joint type="slide" axis="1 0 0" damping="1"/><geom type="box" size="0.02 0.02 0.02" mass="0.05"/></body>
+    </worldbody></mujoco>)";
+  for (const bool soft : {false, true}) {
+    testing::SingleWorld<float> world(import::imported(xml).scene, options(soft), 0.002);
+    EXPECT_LT(step_on(world, 100).fastest, 2);
+    const Outcomes rest = step_on(world, 100);
+    EXPECT_EQ(rest.converged, rest.steps);
+    EXPECT_EQ(rest.overlap, 0);
+    EXPECT_LT(world.record().max_penetration, 0.001);
+  }
 }
 
 }  // namespace

@@ -160,6 +160,7 @@ TYPED_TEST(GlobalisationOf, failures_lead_through_the_remedies_and_progress_forg
   EXPECT_EQ(this->step(g, {80, 90, 95}), Verdict::kTakeBest);
   EXPECT_EQ(g.state, kDamping);
   EXPECT_EQ(g.plan_newton(0).proximal_scale, TypeParam(100));
+  EXPECT_EQ(this->step(g, {48.5}), Verdict::kKeep) << "lower, but no progress";
   EXPECT_EQ(this->step(g, {80, 90, 95}), Verdict::kTakeBest);
   EXPECT_EQ(g.state, kDamping);
   EXPECT_EQ(this->step(g, {40}), Verdict::kKeep);
@@ -168,6 +169,17 @@ TYPED_TEST(GlobalisationOf, failures_lead_through_the_remedies_and_progress_forg
   EXPECT_EQ(g.state, kRecovering);
   this->sweep(g, {19});
   EXPECT_EQ(g.state, kSweeping) << "recovering with progress is sweeping";
+}
+
+// From the best iterate all would be repeated, to the last bit, until the iterations are used up.
+TYPED_TEST(GlobalisationOf, the_last_remedy_fails_but_once_from_the_same_iterate) {
+  auto g = this->started(kRobot, 50);
+  EXPECT_EQ(this->step(g, {80, 90, 95}), Verdict::kTakeBest);
+  this->sweep(g, std::vector<double>(11, 50.0));
+  EXPECT_EQ(this->step(g, {80, 90, 95}), Verdict::kTakeBest);
+  EXPECT_EQ(g.state, kDamping);
+  EXPECT_EQ(this->step(g, {80, 90}), Verdict::kGoOn);
+  EXPECT_EQ(this->step(g, {95}), Verdict::kEnd);
 }
 
 TYPED_TEST(GlobalisationOf, a_ratio_that_falls_again_is_no_failure) {

@@ -1,0 +1,180 @@
+// Overlap that no motion of the joints opens: found out, and given way to (constraints/giving_contacts.hpp).
+//
+// Where a step with deep contacts fails, or leaves some as deep as they were though they push, it is solved again with
+// all of them giving way. That counts where it is solved and the overlap parts, or where its impulses prove that no
+// motion opens what stays: with any motion w that keeps to the joints,
+//
+//   Σ λ_i (J_i w) = wᵀ M (u⁺ − ũ) − Σ λ_k (J_k w),   k: friction, drives, springs, locks that give way
+//
+// where contacts and limits that push have J_i w ≥ 0, as else they would be broken. So no motion in which no body is
+// faster than kLever opens all contacts that stay by a speed of one if their impulses sum up to more than kLever times
+// the greatest that the right side can be. Else the step is left as it was.
+//
+// Contacts that gave way do so in the next step from the start, until they are opened; where nothing proves that they
+// cannot be, they are tried rigid now and then.
+//
+// In: an evaluated iterate. Out: an iterate, contact_rebound. Cost: nothing where no rigid contact of joined bodies is
+// deep; one attempt in the first step.
+#pragma once
+
+#include "engine/newton/attempt.hpp"
+#include "engine/newton/easing.hpp"
+#include "engine/newton/start.hpp"
+
+namespace axion::solver {
+
+// m/s: an overlap that comes apart no faster stays. That is less than half of depenetration_velocity, and takes longer
+// than kPartingTime.
+template <typename Real>
+AXION_HD inline Real staying_speed(const model::StepSettings<Real>& s, Real overlap) {
+  const Real slow = overlap / Real(GivingParameters::kPartingTime), fast = s.depenetration_velocity / 2;
+  return slow < fast ? slow : fast;
+}
+
+// Whether rigid contact i may give way, stays and pushes; `giving`: whether it is one that gives way.
+template <typename Real>
+AXION_HD inline bool pushes_and_stays(const Problem<Real>& p, int i, bool giving) {
+  const model::Contact<Real>& c = p.w.contacts[i];
+  const Real rebound = p.w.contact_rebound[i];
+  if (giving ? rebound != Real(constraints::kGivingWay) : rebound < Real(0)) return false;
+  if (!constraints::may_give_way<Real>(p.m, p.s, c) || !(p.w.lambda[p.contact_base() + 3 * i] > Real(0))) return false;
+  const Real after = -model::gap_after(c, p.w.v_plus, p.w.omega_plus, p.s.dt);
+  return after > Real(constraints::kDeep) * p.s.contact_margin && -c.gap - after < p.s.dt * staying_speed(p.s, after);
+}
+
+// How fast along a row a motion may be at most in which body b moves at unit speed: its energy is that of m/2.
+template <typename Real>
+AXION_HD inline Real greatest_along(const Problem<Real>& p, int b, const math::Vec3<Real>& l,
+                                    const math::Vec3<Real>& k) {
+  if (b < 0) return 0;
+  return std::sqrt(math::dot(l, l) + constraints::body_mass(p.m, p.w, b) * math::dot(k, p.w.I_inverse[b] * k));
+}
+
+template <typename Real>
+AXION_HD inline Real greatest_work(const Problem<Real>& p, const model::Row<Real>& row, int a, int b, Real impulse) {
+  return std::abs(impulse) * (greatest_along(p, a, row.l, row.k_a) + greatest_along(p, b, row.l, row.k_b));
+}
+
+// The same of all that acts along an axis, or of an equality that gives way.
+template <typename Real>
+AXION_HD_RARE Real greatest_work_of_tendon(const Problem<Real>& p, const model::TendonData<Real>& tendon,
+                                           Real impulse) {
+  Real sum = 0;
+  constraints::for_each_term(tendon, [&](int k) {
+    const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
+    sum += greatest_work<Real>(p, p.w.tendon_force[k], term.a, term.b, impulse);
+  });
+  return sum;
+}
+
+// The most that the right side of the equation above can be without friction, N s: of a motion in which no body is faster
+// than 1 m/s.
+template <typename Real, typename Team>
+AXION_HD_RARE Real greatest_load(const Team& team, const Problem<Real>& p) {
+  const auto& w = p.w;
+  const Real bodies = team.template sum<Real>(p.m.body_count, [&](int b) {
+    const math::Vec3<Real> dv = w.v_plus[b] - w.v_tilde[b], dw = w.omega_plus[b] - w.omega_tilde[b];
+    const Real mass = constraints::body_mass(p.m, p.w, b);
+    return mass * std::sqrt(math::dot(dv, dv) + math::dot(dw, w.I_world[b] * dw) / mass);
+  });
+  const Real axes = team.template sum<Real>(p.m.axis_count, [&](int i) {
+    Real impulse = w.lambda[p.axis_base() + i];
+    for (int e = 0; e < p.m.axes[i].effort_count; ++e) {
+      impulse += w.lambda[p.effort_base() + p.m.axes[i].effort_start + e];
+    }
+    if (i >= p.m.joint_axis_count)
+      return greatest_work_of_tendon<Real>(p, constraints::tendon_of_axis<Real>(p.m, i), impulse);
+    const model::JointData<Real>& joint = p.m.joints[p.m.axes[i].joint];
+    return greatest_work<Real>(p, w.row[p.axis_base() + i], joint.child, joint.parent, impulse);
+  });
+  const Real locks = team.template sum<Real>(closing_lock_count<Real>(p.m), [&](int k) {
+    Real sum = 0;
+    if (k >= p.m.loop_count) {
+      const model::TendonData<Real>& equality = p.m.tendons[p.m.tendon_axis_count + k - p.m.loop_count];
+      return constraints::gives_way<Real>(p.m, p.w, equality)
+                 ? greatest_work_of_tendon<Real>(p, equality, w.lambda[equality.lock])
+                 : sum;
+    }
+    const model::JointData<Real>& joint = p.m.joints[p.m.joint_count - p.m.loop_count + k];
+    if (!constraints::gives_way<Real>(p.m, p.w, joint)) return sum;
+    const int end = joint.lock_start + joint.translation_lock_count + joint.rotation_lock_count;
+    for (int row = joint.lock_start; row < end; ++row) {
+      sum += greatest_work<Real>(p, w.row_force[row], joint.child, joint.parent, w.lambda[row]);
+    }
+    return sum;
+  });
+  return bodies + axes + locks;
+}
+
+// The same of friction.
+template <typename Real, typename Team>
+AXION_HD_RARE Real greatest_friction(const Team& team, const Problem<Real>& p) {
+  return team.template sum<Real>(p.block_count(), [&](int i) {
+    const model::Contact<Real>& c = p.w.contacts[i];
+    Real sum = 0;
+    for (int k = i < p.contact_count ? 1 : 0; k < 3; ++k) {
+      const int row = p.contact_base() + 3 * i + k;
+      sum += greatest_work<Real>(p, p.w.row[row], c.body_a, c.body_b, p.w.lambda[row]);
+    }
+    return sum;
+  });
+}
+
+// Whether the impulses of the contacts that give way and stay prove that no motion opens them; true where none does.
+template <typename Real, typename Team>
+AXION_HD_RARE bool nothing_opens(const Team& team, const Problem<Real>& p) {
+  const Real push = team.template sum<Real>(p.contact_count, [&](int i) {
+    return pushes_and_stays(p, i, true) ? p.w.lambda[p.contact_base() + 3 * i] : Real(0);
+  });
+  return !(push > Real(0)) ||
+         push > Real(GivingParameters::kLever) * (greatest_load(team, p) + greatest_friction(team, p));
+}
+
+// Whether a step with an iterate of this ratio is to be solved again with contacts that give way.
+template <typename Real, typename Team>
+AXION_HD_RARE bool should_give_way(const Team& team, const Problem<Real>& p, Real ratio) {
+  return team.template max<Real>(p.contact_count, [&](int i) {
+    if (!(p.w.contact_rebound[i] >= Real(0)) || !constraints::may_give_way<Real>(p.m, p.s, p.w.contacts[i])) {
+      return Real(0);
+    }
+    return !(ratio <= Real(1)) || pushes_and_stays(p, i, false) ? Real(1) : Real(0);
+  }) > Real(0);
+}
+
+// Which contacts give way, by `p.s.contacts_give`.
+template <typename Real, typename Team>
+AXION_HD_RARE void mark_giving(const Team& team, Problem<Real>& p) {
+  constraints::find_rebounds<Real>(team, p.m, p.w, p.s, p.contact_count);
+  if (p.moment_count > 0) p.moment_count = constraints::build_moment_rows<Real>(team, p.m, p.w, p.contact_count);
+}
+
+// Whether a contact that may give way is pressed together by others: it stays, though it pushes with far more than what
+// all loads give.
+template <typename Real, typename Team>
+AXION_HD_RARE bool are_pressed(const Team& team, const Problem<Real>& p) {
+  const Real most = team.template max<Real>(p.contact_count, [&](int i) {
+    return pushes_and_stays(p, i, false) ? p.w.lambda[p.contact_base() + 3 * i] : Real(0);
+  });
+  return most > Real(GivingParameters::kPressed) * greatest_load(team, p);
+}
+
+// Solves again with contacts that give way. Returns the worst residual ratio of the iterate that is left: that one where
+// it is solved, and what is left of the other is not, or its overlap parts or cannot; or where it is nearer to that.
+template <typename Real, typename Team>
+AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
+  const auto& w = p.w;
+  copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+  const Real share = p.s.push_share;
+  const bool unsolved = !(ratio <= Real(1)) || are_pressed(team, p);
+  p.s.contacts_give = true, p.s.push_share = 1;
+  mark_giving(team, p);
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
+  const Real its = attempt(team, p, counts, false);
+  if (its <= Real(1) ? unsolved || nothing_opens(team, p) : its < ratio) return its;
+  p.s.contacts_give = false, p.s.push_share = share;
+  mark_giving(team, p);
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
+  return evaluate(team, p);
+}
+
+}  // namespace axion::solver
