@@ -10,14 +10,13 @@
 // faster than kLever opens all contacts that stay by a speed of one if their impulses sum up to more than kLever times
 // the greatest that the right side can be. Else the step is left as it was.
 //
-// Contacts that gave way do so in the next step from the start, until they are opened; where nothing proves that they
-// cannot be, they are tried rigid now and then.
+// Contacts that gave way do so in the next step from the start, until they are opened, or nothing proves that they
+// cannot be.
 //
 // In: an evaluated iterate. Out: an iterate, contact_rebound. Cost: nothing where no rigid contact of joined bodies is
 // deep; one attempt in the first step.
 #pragma once
 
-#include "engine/newton/attempt.hpp"
 #include "engine/newton/easing.hpp"
 #include "engine/newton/start.hpp"
 
@@ -156,25 +155,6 @@ AXION_HD_RARE bool are_pressed(const Team& team, const Problem<Real>& p) {
     return pushes_and_stays(p, i, false) ? p.w.lambda[p.contact_base() + 3 * i] : Real(0);
   });
   return most > Real(GivingParameters::kPressed) * greatest_load(team, p);
-}
-
-// Solves again with contacts that give way. Returns the worst residual ratio of the iterate that is left: that one where
-// it is solved, and what is left of the other is not, or its overlap parts or cannot; or where it is nearer to that.
-template <typename Real, typename Team>
-AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
-  const auto& w = p.w;
-  copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
-  const Real share = p.s.push_share;
-  const bool unsolved = !(ratio <= Real(1)) || are_pressed(team, p);
-  p.s.contacts_give = true, p.s.push_share = 1;
-  mark_giving(team, p);
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
-  const Real its = attempt(team, p, counts, false);
-  if (its <= Real(1) ? unsolved || nothing_opens(team, p) : its < ratio) return its;
-  p.s.contacts_give = false, p.s.push_share = share;
-  mark_giving(team, p);
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
-  return evaluate(team, p);
 }
 
 }  // namespace axion::solver

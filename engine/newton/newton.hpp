@@ -105,6 +105,27 @@ AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& c
   return ratio;
 }
 
+// Solves again with contacts that give way, calmed where that would throw bodies. Returns the worst residual ratio of the
+// iterate that is left: that one where it is solved, and the other is not or is pressed together, or its overlap parts
+// or cannot.
+template <typename Real, typename Team>
+AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
+  const auto& w = p.w;
+  copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+  const Real share = p.s.push_share;
+  const bool unsolved = !(ratio <= Real(1)) || are_pressed(team, p);
+  p.s.contacts_give = true, p.s.push_share = 1;
+  mark_giving(team, p);
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
+  Real its = attempt(team, p, counts, false);
+  if (its <= Real(1)) its = calm_down(team, p, counts, its);
+  if (its <= Real(1) && (unsolved || nothing_opens(team, p))) return its;
+  p.s.contacts_give = false, p.s.push_share = share;
+  mark_giving(team, p);
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
+  return evaluate(team, p);
+}
+
 // Whether joints are pushed back from beyond their limits while a limit is not met at all, or, of an iterate that is
 // not `solved`, any row of a joint. Contacts fail for reasons of their own.
 template <typename Real, typename Team>
@@ -195,7 +216,6 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
   if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
   if (!p.m.is_soft && should_give_way(team, p, result.ratio)) {
     result.ratio = give_way(team, p, result.counts, result.ratio);
-    if (p.s.contacts_give) result.ratio = calm_down(team, p, result.counts, result.ratio);
   }
   if (!p.m.is_soft && is_pushed_in_vain(team, p, result.ratio <= Real(1))) {
     result.ratio = stop_pushing(team, p, result);

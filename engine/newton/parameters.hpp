@@ -81,8 +81,6 @@ struct GivingParameters {
   static constexpr double kLever = 4;
   // Of what all loads give in a step: impulses of contacts that others press together.
   static constexpr double kPressed = 10;
-  // Contacts that give way though nothing proves that no motion opens them are tried rigid every so many steps.
-  static constexpr int kTryEvery = 8;
 };
 
 // The start of a step (start.hpp) and the choice of another joint mode (newton.hpp).

@@ -263,7 +263,6 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
   overlap.grows = overlap.grows || given - before > Real(0.1) * least;
   if (solver::nothing_opens(team, p)) return overlap;
   overlap.is_held = true;
-  if (*w.step_index % solver::GivingParameters::kTryEvery != 0) return overlap;
   team.for_each(p.contact_count, [&](int i) {
     if (gives(i)) w.warm[i].approach = 0;
   });
