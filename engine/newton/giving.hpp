@@ -54,7 +54,7 @@ AXION_HD inline Real greatest_work(const Problem<Real>& p, const model::Row<Real
   return std::abs(impulse) * (greatest_along(p, a, row.l, row.k_a) + greatest_along(p, b, row.l, row.k_b));
 }
 
-// The same of all that acts along an axis, or of an equality that gives way.
+// That of all that acts along an axis, or of an equality that gives way.
 template <typename Real>
 AXION_HD_RARE Real greatest_work_of_tendon(const Problem<Real>& p, const model::TendonData<Real>& tendon,
                                            Real impulse) {
@@ -105,7 +105,7 @@ AXION_HD_RARE Real greatest_load(const Team& team, const Problem<Real>& p) {
   return bodies + axes + locks;
 }
 
-// The same of friction.
+// The most that friction can add to it, N s.
 template <typename Real, typename Team>
 AXION_HD_RARE Real greatest_friction(const Team& team, const Problem<Real>& p) {
   return team.template sum<Real>(p.block_count(), [&](int i) {
