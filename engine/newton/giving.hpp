@@ -66,8 +66,8 @@ AXION_HD_RARE Real greatest_work_of_tendon(const Problem<Real>& p, const model::
   return sum;
 }
 
-// The most that the right side of the equation above can be without friction, N s: of a motion in which no body is faster
-// than 1 m/s.
+// The most that the right side of the equation above can be without friction, N s: of a motion in which no body is
+// faster than 1 m/s.
 template <typename Real, typename Team>
 AXION_HD_RARE Real greatest_load(const Team& team, const Problem<Real>& p) {
   const auto& w = p.w;

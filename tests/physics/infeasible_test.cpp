@@ -258,8 +258,8 @@ const char* const kPinned[] = {
     <geom type="box" size="0.1 0.1 0.01" pos="0 0 0.034"/><body pos="-0.04 0 0.012"><joint axis="0 1 0" damping="0.02"
     armature="0.001"/><geom type="capsule" size="0.017" fromto="0 0 0 0.04 0 0" mass="0.03" condim="6"
     friction="1 0.02 0.002"/><body pos="0.04 0 0"><joint axis="0 1 0" damping="0.02" armature="0.001"/><geom
-    type="capsule" size="0.016" fromto="0.01 0 0 0.05 0 0" mass="0.02" condim="6" friction="1 0.02 0.002"/></body></body>
-    </worldbody></mujoco>)"};
+    type="capsule" size="0.016" fromto="0.01 0 0 0.05 0 0" mass="0.02" condim="6" friction="1 0.02 0.002"/></body>
+    </body></worldbody></mujoco>)"};
 
 TEST(GivingContact, lets_what_no_motion_opens_be_and_says_so) {
   const auto expect_given = [&](const char* xml, auto real, double dt) {

@@ -214,7 +214,7 @@ TYPED_TEST(ReviewContacts, what_turns_into_something_is_a_contact_with_the_gap_o
     deepest = std::max(deepest, -s.gap_after(w.contacts[i]));
   }
   EXPECT_GT(deepest, Real(0.005));
-  // The one is read in the poses, the other along the contact's plane: they differ by the square of the last share's turn.
+  // The one is read in the poses, the other along the contact's plane.
   EXPECT_NEAR(double(collide::solved_depth(Team{}, s.world.model(), w, s.world.settings(), s.search)), double(deepest),
               2e-4);
   EXPECT_FALSE(s.review(1)) << "a second look at the same result";
