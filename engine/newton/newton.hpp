@@ -106,8 +106,8 @@ AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& c
 }
 
 // Solves again with contacts that give way, calmed where that would throw bodies. Returns the worst residual ratio of
-// the iterate that is left: that one where it is solved, and the other is not or is pressed together, or its overlap parts
-// or cannot.
+// the iterate that is left: that one where it is solved, and the other is not or is pressed together, or its overlap
+// parts or cannot.
 template <typename Real, typename Team>
 AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
   const auto& w = p.w;
