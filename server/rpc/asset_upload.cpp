@@ -102,9 +102,12 @@ absl::Status AssetUpload::begin(const v1::UploadAssetsRequest& piece) {
   if (piece.size_bytes() < 0) {
     return schedule::invalid_field("size_bytes", absl::StrCat("is ", piece.size_bytes(), "; it must not be negative"));
   }
-  schedule::MemoryHold memory = service_.memory(*caller_->tenant);
+  schedule::MemoryHold memory = service_.memory(*caller_->tenant), whole = service_.memory(*caller_->tenant);
   const std::int64_t size = std::min(piece.size_bytes(), service_.memory_limit());  // the sum would not fit a number
-  const absl::Status fits = memory.grow(size + schedule::kAssetOverhead, absl::StrCat("the asset ", piece.digest()));
+  const std::string what = absl::StrCat("the asset ", piece.digest());
+  absl::Status fits = whole.grow(size + schedule::kAssetOverhead, what);  // what has no room is not sent in vain
+  whole = service_.memory(*caller_->tenant);
+  fits.Update(memory.grow(schedule::kAssetOverhead, what));
   if (!fits.ok()) return fits;
   size_ = static_cast<std::size_t>(piece.size_bytes());
   assets_.push_back({.digest = piece.digest(), .bytes = {}, .memory = std::move(memory)});
@@ -118,6 +121,9 @@ absl::Status AssetUpload::append(const std::string& data) {
   if (data.size() > size_ - asset.bytes.size()) {
     return spoilt(asset.digest, absl::StrCat("has more than the ", size_, " bytes of its size_bytes"));
   }
+  // An upload holds what has come of it, so that one which stands still keeps no room from others.
+  absl::Status fits = asset.memory.grow(static_cast<std::int64_t>(data.size()), absl::StrCat("the asset ", asset.digest));
+  if (!fits.ok()) return fits;
   asset.bytes += data;
   EVP_DigestUpdate(hash_.get(), data.data(), data.size());
   if (asset.bytes.size() < size_) return absl::OkStatus();
