@@ -102,13 +102,11 @@ absl::Status AssetUpload::begin(const v1::UploadAssetsRequest& piece) {
   if (piece.size_bytes() < 0) {
     return schedule::invalid_field("size_bytes", absl::StrCat("is ", piece.size_bytes(), "; it must not be negative"));
   }
-  schedule::MemoryHold memory = service_.memory(*caller_->tenant), whole = service_.memory(*caller_->tenant);
+  schedule::MemoryHold memory = service_.memory(*caller_->tenant);
   const std::int64_t size = std::min(piece.size_bytes(), service_.memory_limit());  // the sum would not fit a number
-  const std::string what = absl::StrCat("the asset ", piece.digest());
-  absl::Status fits = whole.grow(size + schedule::kAssetOverhead, what);  // what has no room is not sent in vain
-  whole = service_.memory(*caller_->tenant);
-  fits.Update(memory.grow(schedule::kAssetOverhead, what));
+  const absl::Status fits = memory.grow(size + schedule::kAssetOverhead, absl::StrCat("the asset ", piece.digest()));
   if (!fits.ok()) return fits;
+  memory.shrink(size);  // what would have no room is not sent in vain; from here on what comes is counted
   size_ = static_cast<std::size_t>(piece.size_bytes());
   assets_.push_back({.digest = piece.digest(), .bytes = {}, .memory = std::move(memory)});
   assets_.back().bytes.reserve(size_);
