@@ -182,7 +182,7 @@ TEST(MjcfMesh, of_files_that_are_elsewhere_it_wants_what_it_needs_and_nothing_fo
   ImportOptions options{.allow_unsupported = true, .assets = {}};
   options.assets.elsewhere = {"m/hull.stl", "m/weight.stl", "m/fit.stl", "m/skin.stl", "m/other.stl"};
   EXPECT_TRUE(import_mjcf(xml, options).ok());
-  const std::set<std::string, std::less<>> needed{"m/hull.stl", "m/weight.stl", "m/fit.stl"};
+  const std::set<std::string> needed{"m/hull.stl", "m/weight.stl", "m/fit.stl"};
   EXPECT_EQ(options.assets.wanted, needed);
 }
 
