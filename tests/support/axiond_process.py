@@ -112,12 +112,13 @@ class AxiondProcess:
         return float(found.group(1)) if found else absent
 
     def await_checkpoints(self, passes=3):
-        """Waits until so many passes over all batches, saved or failed, have ended from now on.
+        """Waits until so many passes over all batches, whole, without busy ones, or failed, have ended from now on.
 
         The first may have begun before, and one that finds the device busy for a second leaves a batch to the next.
         """
         def ended():
-            return [self.metric(f'axion_checkpoint_{name}') for name in ('timestamp_seconds', 'failures_total')]
+            return [self.log_text().count('event=checkpoint_lacks'),
+                    *(self.metric(f'axion_checkpoint_{name}') for name in ('timestamp_seconds', 'failures_total'))]
 
         for _ in range(passes):
             before = ended()
