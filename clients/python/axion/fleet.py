@@ -139,6 +139,8 @@ class Fleet:
         ----------
         *arguments
             As of Client.create_model.
+        timeout : float, optional
+            As of Client.create_model, of each server.
         **choices
             As of Client.create_model.
 
