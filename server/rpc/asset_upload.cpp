@@ -120,7 +120,8 @@ absl::Status AssetUpload::append(const std::string& data) {
     return spoilt(asset.digest, absl::StrCat("has more than the ", size_, " bytes of its size_bytes"));
   }
   // An upload holds what has come of it, so that one which stands still keeps no room from others.
-  absl::Status fits = asset.memory.grow(static_cast<std::int64_t>(data.size()), absl::StrCat("the asset ", asset.digest));
+  absl::Status fits =
+      asset.memory.grow(static_cast<std::int64_t>(data.size()), absl::StrCat("the asset ", asset.digest));
   if (!fits.ok()) return fits;
   asset.bytes += data;
   EVP_DigestUpdate(hash_.get(), data.data(), data.size());
