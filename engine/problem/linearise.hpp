@@ -18,9 +18,9 @@
 // Proximal terms have no right-hand side, so that they bias nothing at convergence. Those of loop joints do have one:
 // redundant rows leave the impulses of loops undetermined, and a compliance keeps these impulses from wandering off
 // step by step, as far as it takes a tenth of a row's tolerance; in float32 it is as great as rounding lets it be
-// (ease_loop_lock). Locks have a proximal term where there are loops alone: those of a closed mechanism may depend on
-// each other; those of trees never do, and between links of nearly no mass the term would be far above the effect of an
-// impulse on armature.
+// (ease_loop_lock). Locks have a proximal term where there are loops alone: locks of a closed mechanism may depend on
+// each other; locks of a tree never do, and between links of nearly no mass the term would be far above the effect of
+// an impulse on armature.
 //
 // In: the iterate, evaluated. Out: row, compliance, residual, contact_gain, contact_offset, rotation_derivative,
 // K_geometric. Cost: linear in bodies and rows. Source: seeds, sections Linearisation and Schur complement.

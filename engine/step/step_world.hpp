@@ -302,7 +302,7 @@ AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Pr
   const solver::Problem<Real> asked = p;
   solver::NewtonCounts counts;
   int solved = -1;    // contacts of the last solve
-  bool give = false;  // whether those of it gave way
+  bool give = false;  // whether contacts gave way in it
   for (int review = 0;; ++review) {
     AXION_ASSERT(contacts.count <= p.m.contact_capacity);
     p.restart(asked);

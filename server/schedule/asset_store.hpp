@@ -39,12 +39,12 @@ class AssetStore {
   // None where the tenant has no such asset. Renews its time.
   std::shared_ptr<const Asset> find(const Tenant& tenant, absl::string_view digest, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whole ones, whose bytes are of their digests. Of one that is here the bytes that are here stay.
+  // Adds whole assets, whose bytes have their digests. Of an asset that is here already the old bytes stay.
   void add(const Tenant& tenant, std::vector<Asset> assets, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // Takes away assets that nothing else holds until `bytes` are given back: of that tenant, or if it is none, first of
   // the one that has most of them. False: there was none.
   bool reclaim(const std::string* tenant, std::int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Takes away what has not been named for the ttl.
+  // Takes away assets that no model holds and that no request has named for the ttl.
   void drop_expired(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // When to look next. InfiniteFuture if there is nothing to look for.
   absl::Time next_look() const ABSL_LOCKS_EXCLUDED(mutex_);

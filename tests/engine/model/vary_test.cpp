@@ -1,4 +1,5 @@
-// Numbers that worlds have of their own: each is checked, and what is not worked out anew is as if it were.
+// Numbers that worlds have of their own: each is checked, and numbers that are kept are equal to numbers that are
+// worked out anew.
 #include "engine/model/vary.hpp"
 
 #include <gtest/gtest.h>
