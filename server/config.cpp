@@ -37,6 +37,10 @@ ABSL_FLAG(double, drain_timeout_seconds, 30, "How long a drain (SIGTERM, SIGINT)
 ABSL_FLAG(absl::Duration, model_ttl, absl::Hours(24),
           "How long a model stays that no batch uses and nobody names. inf: until it is deleted.");
 ABSL_FLAG(
+    absl::Duration, asset_idle_timeout, absl::Seconds(60),
+    "How long an upload or a download of assets may stand still because its client sends or takes nothing. inf: as "
+    "long as it likes.");
+ABSL_FLAG(
     std::string, memory_limit, "0",
     "Memory of the machine that the server may take, for models, batches, requests, answers and the transport, for "
     "example 8GiB, 512MiB or bytes. 0: what the control group, the address space or the machine allows.");
@@ -111,6 +115,10 @@ absl::Status validate(const Config& config) {
   if (config.limits.model_ttl < absl::Seconds(1)) {
     status.Update(wrong("model_ttl", absl::FormatDuration(config.limits.model_ttl), "must be at least 1s, or inf"));
   }
+  if (config.limits.asset_idle_timeout < absl::Seconds(1)) {
+    status.Update(wrong("asset_idle_timeout", absl::FormatDuration(config.limits.asset_idle_timeout),
+                        "must be at least 1s, or inf"));
+  }
   if (config.memory_limit != 0) {
     status.Update(check_range("memory_limit", config.memory_limit, kLeastMemory + 2 * config.limits.max_message_bytes,
                               std::int64_t{1} << 50));
@@ -141,6 +149,7 @@ absl::StatusOr<Config> config_from_flags() {
   config.limits.max_message_bytes = absl::GetFlag(FLAGS_max_message_bytes);
   config.limits.max_worlds = absl::GetFlag(FLAGS_max_worlds);
   config.limits.model_ttl = absl::GetFlag(FLAGS_model_ttl);
+  config.limits.asset_idle_timeout = absl::GetFlag(FLAGS_asset_idle_timeout);
   config.limits.max_queue = absl::GetFlag(FLAGS_max_queue);
   config.limits.max_models = absl::GetFlag(FLAGS_max_models);
   config.limits.max_connections = absl::GetFlag(FLAGS_max_connections);

@@ -19,11 +19,16 @@ constexpr std::size_t kPieceBytes = 512 << 10;
 }  // namespace
 
 AssetDownload::AssetDownload(SimulationService& service, grpc::CallbackServerContext& context)
-    : service_(service), context_(context), caller_(service.admission().admit(context, "DownloadAsset")) {}
+    : service_(service),
+      context_(context),
+      caller_(service.admission().admit(context, "DownloadAsset")),
+      idle_(service.asset_idle_timeout(), [this](const absl::Status& status) { finish(status); }) {}
 
 void AssetDownload::start(grpc::ByteBuffer& request) {
-  if (absl::Status status = begin(request); !status.ok()) return finish(status);
-  go_on();
+  const absl::Status status = begin(request);
+  const absl::StatusOr<bool> more = status.ok() ? next() : status;
+  if (!more.ok() || !*more) return finish(more.status());
+  write();
 }
 
 absl::Status AssetDownload::begin(grpc::ByteBuffer& request) {
@@ -39,20 +44,28 @@ absl::Status AssetDownload::begin(grpc::ByteBuffer& request) {
   return asset_ == nullptr ? schedule::not_found("digest", message.digest()) : absl::OkStatus();
 }
 
-void AssetDownload::go_on() {
-  if (sent_ == asset_->bytes.size()) return finish(absl::OkStatus());
-  v1::DownloadAssetResponse piece;
-  piece.set_data(asset_->bytes.substr(sent_, kPieceBytes));
-  sent_ += piece.data().size();
+absl::StatusOr<bool> AssetDownload::next() {
+  if (sent_ == asset_->bytes.size()) return false;
   piece_.Clear();  // written into where it is empty
-  const absl::Status status = schedule::guarded([&] { return write_message(piece, piece_); });
-  if (!status.ok()) return finish(status);
-  StartWrite(&piece_);
+  const absl::Status status = schedule::guarded([this] {
+    v1::DownloadAssetResponse piece;
+    piece.set_data(asset_->bytes.substr(sent_, kPieceBytes));
+    sent_ += piece.data().size();
+    return write_message(piece, piece_);
+  });
+  if (!status.ok()) return status;
+  return true;
+}
+
+void AssetDownload::write() {
+  idle_.wait([this] { StartWrite(&piece_); });
 }
 
 void AssetDownload::OnWriteDone(bool ok) {
-  if (!ok) return finish(schedule::stream_ended());
-  go_on();
+  if (!idle_.take_up()) return;
+  if (!ok) return idle_.end(schedule::stream_ended());
+  const absl::StatusOr<bool> more = next();
+  return more.ok() && *more ? write() : idle_.end(more.status());
 }
 
 void AssetDownload::finish(const absl::Status& status) {
@@ -60,6 +73,8 @@ void AssetDownload::finish(const absl::Status& status) {
   asset_ = nullptr;
   const std::string tenant = caller_.ok() ? caller_->tenant->name : "";
   report_call(service_.metrics(), "DownloadAsset", names_of(context_, tenant, nullptr), status, absl::Now() - start_);
+  // The status would wait behind what its client does not take.
+  if (absl::IsDeadlineExceeded(status)) context_.TryCancel();
   Finish(to_grpc(status));
 }
 

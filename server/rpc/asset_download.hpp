@@ -1,6 +1,6 @@
 // One DownloadAsset: an asset in pieces, the next when the one before has gone.
 //
-// Writes do not overlap and the call ends in one of them: nothing here needs a lock.
+// Writes do not overlap, and a download whose client takes nothing ends (IdleLimit).
 #pragma once
 
 #include <memory>
@@ -10,10 +10,12 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
 #include "server/rpc/admission.hpp"
+#include "server/rpc/idle_limit.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/schedule/asset_store.hpp"
 
@@ -30,8 +32,9 @@ class AssetDownload final : public WatchStream {
   void OnDone() override { delete this; }
 
   absl::Status begin(grpc::ByteBuffer& request);
-  // The next piece, or the end.
-  void go_on();
+  // Makes the next piece. False: there is none.
+  absl::StatusOr<bool> next();
+  void write();
   void finish(const absl::Status& status);
 
   SimulationService& service_;
@@ -42,6 +45,7 @@ class AssetDownload final : public WatchStream {
   std::shared_ptr<const schedule::Asset> asset_;
   std::size_t sent_ = 0;
   grpc::ByteBuffer piece_;
+  IdleLimit idle_;
 };
 
 }  // namespace axion::server::rpc

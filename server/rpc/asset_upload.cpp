@@ -52,11 +52,16 @@ AssetUpload::AssetUpload(SimulationService& service, grpc::CallbackServerContext
       context_(context),
       answer_(answer),
       caller_(service.admission().admit(context, "UploadAssets")),
-      hash_(EVP_MD_CTX_new()) {}
+      hash_(EVP_MD_CTX_new()),
+      idle_(service.asset_idle_timeout(), [this](const absl::Status& status) { finish(status); }) {}
 
 void AssetUpload::start() {
   if (absl::Status status = admit(); !status.ok()) return finish(status);
-  StartRead(&piece_);
+  read();
+}
+
+void AssetUpload::read() {
+  idle_.wait([this] { StartRead(&piece_); });
 }
 
 absl::Status AssetUpload::admit() {
@@ -67,15 +72,15 @@ absl::Status AssetUpload::admit() {
 }
 
 void AssetUpload::OnReadDone(bool ok) {
+  if (!idle_.take_up()) return;
   if (ok) {
     absl::Status status = service_.admission().renew(*caller_);
     if (status.ok()) status = schedule::guarded([this] { return take(); });
-    if (!status.ok()) return finish(status);
-    return StartRead(&piece_);
+    return status.ok() ? read() : idle_.end(status);
   }
-  if (context_.IsCancelled()) return finish(schedule::stream_ended());
+  if (context_.IsCancelled()) return idle_.end(schedule::stream_ended());
   absl::Status status = check_whole();
-  finish(status.ok() ? keep() : status);
+  idle_.end(status.ok() ? keep() : status);
 }
 
 absl::Status AssetUpload::take() {
@@ -109,7 +114,6 @@ absl::Status AssetUpload::begin(const v1::UploadAssetsRequest& piece) {
   memory.shrink(size);  // what would have no room is not sent in vain; from here on what comes is counted
   size_ = static_cast<std::size_t>(piece.size_bytes());
   assets_.push_back({.digest = piece.digest(), .bytes = {}, .memory = std::move(memory)});
-  assets_.back().bytes.reserve(size_);
   EVP_DigestInit_ex(hash_.get(), EVP_sha256(), nullptr);
   return absl::OkStatus();
 }
@@ -123,6 +127,10 @@ absl::Status AssetUpload::append(const std::string& data) {
   absl::Status fits =
       asset.memory.grow(static_cast<std::int64_t>(data.size()), absl::StrCat("the asset ", asset.digest));
   if (!fits.ok()) return fits;
+  // At most twice what has come: a size alone takes no memory, nor room in the address space.
+  std::size_t room = size_;
+  while (room / 2 > asset.bytes.size() + data.size()) room -= room / 2;
+  asset.bytes.reserve(room);
   asset.bytes += data;
   EVP_DigestUpdate(hash_.get(), data.data(), data.size());
   if (asset.bytes.size() < size_) return absl::OkStatus();

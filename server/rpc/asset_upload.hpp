@@ -1,7 +1,7 @@
 // One UploadAssets: assets in pieces, kept together when the stream ends, or none of them.
 //
 // An asset's memory is held from its first piece on, which says its size. Bytes are hashed as they come, so that no
-// thread is busy for long. Reads do not overlap and the call ends in one of them: nothing here needs a lock.
+// thread is busy for long. Reads do not overlap, and an upload whose client sends nothing ends (IdleLimit).
 #pragma once
 
 #include <memory>
@@ -21,6 +21,7 @@
 #include "axion/v1/asset.pb.h"
 
 #include "server/rpc/admission.hpp"
+#include "server/rpc/idle_limit.hpp"
 #include "server/rpc/simulation_service.hpp"
 #include "server/schedule/asset_store.hpp"
 
@@ -47,6 +48,8 @@ class AssetUpload final : public UploadStream {
   void OnDone() override { delete this; }
 
   absl::Status admit();
+  // Waits for a piece.
+  void read();
   // One piece.
   absl::Status take();
   absl::Status begin(const v1::UploadAssetsRequest& piece);
@@ -67,6 +70,7 @@ class AssetUpload final : public UploadStream {
   const std::unique_ptr<EVP_MD_CTX, FreeHash> hash_;  // of the last of `assets_`, as far as that has come
   std::vector<schedule::Asset> assets_;
   std::size_t size_ = 0;  // that the last is to have
+  IdleLimit idle_;
 };
 
 }  // namespace axion::server::rpc

@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 #include "engine/import/mjcf.hpp"
 #include "engine/import/urdf.hpp"
@@ -67,9 +69,9 @@ constexpr std::size_t kMaxMissingTold = 40;
 
 absl::Status missing_assets(const ImportOptions& options, const NamedAssets& named) {
   std::vector<std::string> digests, names;
+  absl::flat_hash_set<absl::string_view> told;
   for (const auto& [name, digest] : named.absent) {
-    if (!options.assets.wanted.contains(name)) continue;
-    if (std::find(digests.begin(), digests.end(), digest) != digests.end()) continue;
+    if (!options.assets.wanted.contains(name) || !told.insert(digest).second) continue;
     digests.push_back(digest);
     names.push_back(name);
   }
@@ -232,17 +234,25 @@ void SimulationService::keep_inline_visuals(const schedule::Tenant& tenant, cons
   for (const import::Visual& visual : imported.visuals) {
     const auto file = request.assets().find(visual.file);
     if (file == request.assets().end()) continue;
+    const std::string digest = digest_of(file->second);
+    if (kept.contains(digest)) continue;
+    if (auto known = find_asset(tenant, digest)) {
+      held.push_back(std::move(known));
+      continue;
+    }
     schedule::MemoryHold memory = this->memory(tenant);
     const auto bytes = static_cast<std::int64_t>(file->second.size()) + schedule::kAssetOverhead;
     if (!memory.grow(bytes, "a mesh for the eye").ok()) continue;  // viewers elsewhere do without
-    const std::string digest = digest_of(file->second);
     kept[digest] = {.digest = digest, .bytes = file->second, .memory = std::move(memory)};
   }
   std::vector<schedule::Asset> assets;
   for (auto& [digest, asset] : kept) assets.push_back(std::move(asset));
   if (assets.empty()) return;
   keep_assets(tenant, std::move(assets));
-  for (const auto& [digest, asset] : kept) held.push_back(find_asset(tenant, digest));
+  for (const auto& [digest, asset] : kept) {
+    // Another call may have wanted its memory since.
+    if (auto found = find_asset(tenant, digest)) held.push_back(std::move(found));
+  }
 }
 
 void SimulationService::keep_assets(const schedule::Tenant& tenant, std::vector<schedule::Asset> assets) {

@@ -81,6 +81,7 @@ class SimulationService final {
   observe::TraceExporter* traces() { return parts_.traces; }
   const Admission& admission() const { return parts_.admission; }
   std::int64_t memory_limit() const { return parts_.memory->limit(); }
+  absl::Duration asset_idle_timeout() const { return parts_.limits.asset_idle_timeout; }
   void keep_assets(const schedule::Tenant& tenant, std::vector<schedule::Asset> assets);
   std::shared_ptr<const schedule::Asset> find_asset(const schedule::Tenant& tenant, const std::string& digest);
   schedule::MemoryHold memory() const { return schedule::MemoryHold(parts_.memory); }

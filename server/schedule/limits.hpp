@@ -8,9 +8,10 @@
 namespace axion::server::schedule {
 
 struct Limits {
-  absl::Duration model_ttl = absl::InfiniteDuration();  // of models that nobody names and no batch uses
-  std::int64_t max_message_bytes = 64 << 20;            // either direction
-  std::int64_t max_worlds = 65536;                      // of all batches together
+  absl::Duration model_ttl = absl::InfiniteDuration();    // of models that nobody names and no batch uses
+  absl::Duration asset_idle_timeout = absl::Seconds(60);  // of uploads and downloads whose client stands still
+  std::int64_t max_message_bytes = 64 << 20;              // either direction
+  std::int64_t max_worlds = 65536;                        // of all batches together
   std::int64_t max_models = 1024;
   std::int64_t max_queue = 4096;     // jobs admitted and not finished
   std::int64_t max_connections = 0;  // of clients; 0: what the limit of open files allows

@@ -67,19 +67,20 @@ Registry::Registry(const Limits& limits, Observer& observer, std::uint64_t key, 
       assets_(limits.model_ttl),
       next_sequence_(first_sequence) {}
 
-std::shared_ptr<const ModelRecord> Registry::find_content(const Tenant& tenant, const ModelContent& content) const {
+std::shared_ptr<const ModelRecord> Registry::find_content(const Tenant& tenant, const ModelContent& content) {
   const std::size_t hash = content_hash(tenant.name, content);
   absl::MutexLock lock(&mutex_);
   return known_content(hash, tenant.name, content);
 }
 
 std::shared_ptr<const ModelRecord> Registry::known_content(std::size_t hash, const std::string& tenant,
-                                                           const ModelContent& content) const {
+                                                           const ModelContent& content) {
   const auto [first, last] = content_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
-    const ModelEntry& entry = models_.at(it->second);
+    ModelEntry& entry = models_.at(it->second);
     if (!is_content(*entry.record, tenant, content)) continue;
     note_use(entry);
+    entry.assets = content.assets;
     return entry.record;
   }
   return nullptr;
@@ -114,8 +115,8 @@ std::shared_ptr<const ModelRecord> Registry::list_model(std::uint64_t sequence, 
   auto record = std::make_shared<const ModelRecord>(
       ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(content.warnings), created, tenant,
                   std::move(content.scene), source_warnings, std::move(memory), std::move(content.colors),
-                  std::move(content.assets), std::move(content.visuals)});
-  const ModelEntry entry{record, content_.emplace(hash, sequence)};
+                  std::move(content.visuals)});
+  const ModelEntry entry{record, content_.emplace(hash, sequence), std::move(content.assets)};
   entry.last_use = ++uses_;
   models_.emplace(sequence, entry);
   report();

@@ -50,7 +50,6 @@ struct ModelRecord {
   std::size_t source_warnings = 0;  // of the warnings, those that its content has besides
   MemoryHold memory = {};
   ShapeColors colors = {};
-  Assets assets = {};  // that it was made with
   std::string visuals = {};
 };
 
@@ -59,7 +58,7 @@ struct ModelContent {
   std::string scene;                  // bytes that stand for the scene
   std::vector<std::string> warnings;  // of reading the source
   ShapeColors colors = {};            // which are among those bytes
-  Assets assets = {};                 // for the record that is made of it; no part of what it is known by
+  Assets assets = {};                 // which the model holds from now on; no part of what it is known by
   std::string visuals = {};           // bytes that say what it looks like
 };
 
@@ -75,7 +74,8 @@ class Registry {
   Registry(const Limits& limits, Observer& observer, std::uint64_t key, std::uint64_t first_sequence = 1);
 
   // ---- Models. The content is all that decides what the model is; equal content is one model. ----
-  std::shared_ptr<const ModelRecord> find_content(const Tenant& tenant, const ModelContent& content) const
+  // The assets of the content take the place of what the model held.
+  std::shared_ptr<const ModelRecord> find_content(const Tenant& tenant, const ModelContent& content)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The record that holds, if somebody else was first. RESOURCE_EXHAUSTED at max_models, the server's or the tenant's.
   // Its warnings are those of the content and the model's own.
@@ -155,6 +155,7 @@ class Registry {
   struct ModelEntry {
     std::shared_ptr<const ModelRecord> record;
     std::unordered_multimap<std::size_t, std::uint64_t>::iterator content;
+    Assets assets;                                    // that it was made with last
     mutable bool used = true;                         // since models were looked through last
     mutable bool found = false;                       // by anybody but the call that made it
     mutable std::uint64_t last_use = 0;               // the greater, the later
@@ -194,8 +195,7 @@ class Registry {
   absl::Status no_batch(absl::string_view field, absl::string_view name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // By the hash of its content.
   std::shared_ptr<const ModelRecord> known_content(std::size_t hash, const std::string& tenant,
-                                                   const ModelContent& content) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+                                                   const ModelContent& content) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::shared_ptr<const ModelRecord> list_model(std::uint64_t sequence, const std::string& tenant, ModelContent content,
                                                 std::shared_ptr<const Model> model, absl::Time created,
                                                 MemoryHold memory) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -86,8 +86,8 @@ def run_briefly(binary, *flags):
 class Server(AxiondProcess):
     """An axiond of one thread with a metrics page."""
 
-    def __init__(self, binary, *flags, max_file_bytes=None, **keywords):
-        limits = [(resource.RLIMIT_FSIZE, max_file_bytes, max_file_bytes)] if max_file_bytes else []
+    def __init__(self, binary, *flags, max_file_bytes=None, limits=(), **keywords):
+        limits = [*limits, *([(resource.RLIMIT_FSIZE, max_file_bytes, max_file_bytes)] if max_file_bytes else [])]
         super().__init__(binary / 'axiond', '--threads=1', *flags, limits=limits, **keywords)
 
     def channel(self, authority=None, certificate=None, key=None):

@@ -6,11 +6,9 @@ Usage: assets_test.py BIN_DIRECTORY MODEL.xml, with an interpreter that has the 
 
 import asyncio
 import contextlib
-import hashlib
 import pathlib
 import subprocess
 import sys
-import threading
 import unittest
 from unittest import mock
 
@@ -19,79 +17,19 @@ import axion.aio
 import grpc
 
 import access_case as case
+from asset_case import BIN, FILES, HULL, MIB, ROBOT, SKIN, SMALL, WEIGHT, AssetsCase, Code, digest_of, mesh_file, pieces, request
 from axion import file_access
 from axion.v1 import asset_pb2, snapshot_pb2
 from axion.v1 import simulation_pb2 as sim
 
-BIN = pathlib.Path(sys.argv[1])
-MIB = 1 << 20
-SMALL = f'--max_message_bytes={MIB}'   # in place of 64 MiB, so that a robot need not be so large
-Code = grpc.StatusCode
 
-
-def mesh_file(size, side=0.1):
-    """An OBJ file of so many bytes or some more: a box, and comments."""
-    corners = ''.join(f'v {x * side} {y * side} {z * side}\n' for x in (-1, 1) for y in (-1, 1) for z in (-1, 1))
-    faces = 'f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n'
-    line = '# ' + 'x' * 97 + '\n'
-    return (corners + faces + line * (size // len(line) + 1)).encode()
-
-
-def digest_of(content):
-    return 'sha256:' + hashlib.sha256(content).hexdigest()
-
-
-# A link of collision meshes, one of which weighs, and of a mesh for the eye.
-ROBOT = """<mujoco model="large"><compiler meshdir="meshes"/><asset><mesh name="hull" file="hull.obj"/>
-<mesh name="weight" file="weight.obj"/><mesh name="skin" file="skin.obj"/></asset>
-<worldbody><body pos="0 0 1"><freejoint/><geom type="mesh" mesh="hull" mass="0"/>
-<geom type="mesh" mesh="weight" contype="0" conaffinity="0"/>
-<geom type="mesh" mesh="skin" contype="0" conaffinity="0" mass="0"/></body></worldbody></mujoco>"""
-FILES = {'hull.obj': mesh_file(2 * MIB, 0.1), 'weight.obj': mesh_file(MIB, 0.2), 'skin.obj': mesh_file(3 * MIB, 0.3)}
-HULL, WEIGHT, SKIN = (digest_of(content) for content in FILES.values())
-
-
-def request(**changes):
-    """Of the robot, all of whose files are named by digest."""
-    digests = {name: digest_of(content) for name, content in FILES.items()}
-    return sim.CreateModelRequest(**{'mjcf': ROBOT, 'asset_digests': digests, **changes})
-
-
-def pieces(content, digest=None, size=None, length=MIB // 2):
-    """Requests that upload it, or what is said to be it."""
-    yield asset_pb2.UploadAssetsRequest(digest=digest_of(content) if digest is None else digest,
-                                        size_bytes=len(content) if size is None else size, data=content[:length])
-    for start in range(length, len(content), length):
-        yield asset_pb2.UploadAssetsRequest(data=content[start:start + length])
-
-
-class Assets(unittest.TestCase):
-    def setUp(self):
-        self.folder = self.enterContext(case.scratch())
-
-    def serve(self, *flags, **keywords):
-        return self.enterContext(case.Server(BIN, *flags, **keywords))
-
+class Assets(AssetsCase):
     def robot(self):
         (self.folder / 'meshes').mkdir(exist_ok=True)
         for name, content in FILES.items():
             (self.folder / 'meshes' / name).write_bytes(content)
         (self.folder / 'robot.xml').write_text(ROBOT)
         return self.folder / 'robot.xml'
-
-    def missing(self, stub, wanted=None):
-        """What the server says that it lacks; none where it makes the model."""
-        try:
-            stub.CreateModel(request() if wanted is None else wanted)
-        except grpc.RpcError as error:
-            told = axion.errors.from_rpc_error(error)
-            self.assertEqual((told.code, told.reason), (Code.FAILED_PRECONDITION, 'ASSETS_MISSING'), told)
-            return set(told.missing)
-        return set()
-
-    @staticmethod
-    def used(server):
-        return server.metric('axion_memory_bytes{kind="used"}')
 
     # ---- Clients ----
 
@@ -141,9 +79,6 @@ class Assets(unittest.TestCase):
         self.assertEqual(len(stub.CreateModel(sim.CreateModelRequest(mjcf=ROBOT, assets=small)).shapes), 1)
 
     # ---- By hand ----
-
-    def upload(self, stub, *contents, **keywords):
-        return stub.UploadAssets(piece for content in contents for piece in pieces(content, **keywords))
 
     def test_what_the_scene_needs_and_the_server_lacks_is_named_and_what_the_eye_sees_is_not(self):
         stub = self.serve().stub()
@@ -224,34 +159,6 @@ class Assets(unittest.TestCase):
             told, text = case.outcome(stub.CreateModel, bad)
             self.assertEqual(told, Code.INVALID_ARGUMENT)
             self.assertIn(field, text)
-
-    def test_an_upload_that_is_taken_back_leaves_nothing(self):
-        server = self.serve()
-        before, go_on, stub = self.used(server), threading.Event(), server.stub()
-
-        def half():
-            yield from list(pieces(FILES['hull.obj']))[:2]
-            go_on.wait(case.PATIENCE_SECONDS)
-        call = stub.UploadAssets.future(half())
-        self.assertTrue(case.eventually(lambda: self.used(server) >= before + MIB))   # of what has come alone
-        self.assertLess(self.used(server), before + len(FILES['hull.obj']))
-        call.cancel()
-        go_on.set()
-        self.assertTrue(case.eventually(lambda: self.used(server) == before))
-        self.assertEqual(self.missing(stub), {HULL, WEIGHT})
-
-    def test_two_clients_that_send_the_same_at_once_both_succeed_and_it_is_held_once(self):
-        server, content = self.serve(), FILES['hull.obj']
-        before, both = self.used(server), threading.Barrier(2)
-
-        def at_once():
-            *first, last = pieces(content)
-            yield from first
-            both.wait(case.PATIENCE_SECONDS)   # all but the end of both is there
-            yield last
-        calls = [server.stub().UploadAssets.future(at_once()) for _ in range(2)]
-        self.assertEqual([call.result().asset_count for call in calls], [1, 1])
-        self.assertTrue(case.eventually(lambda: 0 < self.used(server) - before < 1.1 * len(content)), self.used(server))
 
     def test_what_no_model_holds_makes_room_the_least_recently_used_first(self):
         server = self.serve('--memory_limit=512MiB')
