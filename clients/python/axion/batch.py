@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from axion import results
+from axion.arguments import checked
 from axion.batch_requests import IndexOfName, Kind, index_in
 from axion.batch_steps import BatchCalls
 from axion.calls import nothing
@@ -132,6 +133,7 @@ class Batch(BatchCalls):
         return StepStream(self._client, self)
 
     @documented_call
+    @checked
     def solver_stats(self, timeout: float | None = None) -> results.BatchStats:
         """Reads what the solver did over all world-steps of this batch.
 
@@ -144,6 +146,7 @@ class Batch(BatchCalls):
                          lambda answer: results.BatchStats(answer.batch), timeout)
 
     @documented_call
+    @checked
     def keep_alive(self, timeout: float | None = None) -> datetime.datetime:
         """Renews the lease, as every other call on the worlds does too.
 
@@ -167,6 +170,7 @@ class Batch(BatchCalls):
         return LeaseKeeper(self)
 
     @documented_call
+    @checked
     def save_snapshot(self, display_name: str = "", return_content: bool = False, skip_store: bool = False,
                       timeout: float | None = None) -> snapshot_pb2.Snapshot:
         """Takes a snapshot of the whole batch, which the server keeps from when this returns.
@@ -192,6 +196,7 @@ class Batch(BatchCalls):
             request_id=self._request_id()), read, timeout)
 
     @documented_call
+    @checked
     def delete(self, timeout: float | None = None) -> None:
         """Frees the worlds."""
         return self._ask("DeleteBatch", simulation_pb2.DeleteBatchRequest(name=self.name), nothing, timeout)

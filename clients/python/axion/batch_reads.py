@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axion import results, tensors
+from axion.arguments import checked
 from axion.batch_requests import BatchRequests, IndexOfName
 from axion.calls import Calls
 from axion.names import Choices
@@ -21,13 +22,22 @@ _Result = TypeVar("_Result")
 
 def _frame(index: IndexOfName, body: int | str, pose: npt.ArrayLike) -> scene_pb2.FrameSpec:
     """A point or a pose of a body."""
-    numbers = [float(number) for number in np.asarray(pose, dtype=np.float64).reshape(-1)]
+    numbers = tensors.as_array(pose, "frames", np.float64).reshape(-1).tolist()
     if len(numbers) not in (3, 7):
         raise TypeError(f"frames: wants 3 or 7 numbers for a frame, not {len(numbers)}")
     position = scene_pb2.Vec3(x=numbers[0], y=numbers[1], z=numbers[2])
     w, x, y, z = numbers[3:] if len(numbers) == 7 else (1.0, 0.0, 0.0, 0.0)
     return scene_pb2.FrameSpec(body=index("frames", body, "body"), pose=scene_pb2.Pose(
         position=position, rotation=scene_pb2.Quaternion(w=w, x=x, y=y, z=z)))
+
+
+def _pairs(given: Iterable[tuple[Any, Any]], name: str, words: str) -> list[tuple[Any, Any]]:
+    """Pairs that an argument of that name gives, in words such pairs."""
+    found = list(given)
+    for one in found:
+        if isinstance(one, (str, bytes)) or not hasattr(one, "__len__") or len(one) != 2:
+            raise TypeError(f"{name}: wants pairs of {words}, not {one!r}")
+    return found
 
 
 class BatchReads(BatchRequests, Calls):
@@ -39,6 +49,7 @@ class BatchReads(BatchRequests, Calls):
         raise NotImplementedError
 
     @documented_call
+    @checked
     def get_state(self, fields: str | Iterable[str] = (), worlds: Worlds = None,
                   timeout: float | None = None) -> results.State:
         """Reads the state of worlds.
@@ -59,6 +70,7 @@ class BatchReads(BatchRequests, Calls):
             fields=[fields] if isinstance(fields, str) else fields), results.State, timeout)
 
     @documented_call
+    @checked
     def get_parameters(self, names: str | Iterable[str] = (), worlds: Worlds = None,
                        timeout: float | None = None) -> dict[str, npt.NDArray[np.float64]]:
         """Reads numbers that worlds have, the model's or their own.
@@ -85,6 +97,7 @@ class BatchReads(BatchRequests, Calls):
             name: tensors.to_array(tensor).copy() for name, tensor in answer.parameters.items()}), timeout)
 
     @documented_call
+    @checked
     def contacts(self, worlds: Worlds = None, timeout: float | None = None) -> results.Contacts:
         """Reads the contacts of the last step.
 
@@ -97,6 +110,7 @@ class BatchReads(BatchRequests, Calls):
                          results.Contacts, timeout)
 
     @documented_call
+    @checked
     def cast_rays(self, origin: npt.ArrayLike, direction: npt.ArrayLike, worlds: Worlds = None, *, body: int | str | None = None,
                   heading_only: bool = False, max_distance: float | None = None, ignored_bodies: Iterable[int | str] = (),
                   timeout: float | None = None) -> results.RayHits:
@@ -141,6 +155,7 @@ class BatchReads(BatchRequests, Calls):
             ignored_bodies=[index("ignored_bodies", one, "body") for one in ignored]), results.RayHits, timeout)
 
     @documented_call
+    @checked
     def distances(self, pairs: Iterable[tuple[int | str, int | str]], worlds: Worlds = None, max_distance: float | None = None,
                   timeout: float | None = None) -> results.Distances:
         """Measures the nearest distances of pairs of shapes, whether they may touch or not.
@@ -162,13 +177,14 @@ class BatchReads(BatchRequests, Calls):
         KeyError
             The model has nothing of such a name.
         """
-        wanted = list(pairs)
+        wanted = _pairs(pairs, "pairs", "shapes")
         return self._ask_of_names("GetDistances", lambda index: query_pb2.GetDistancesRequest(
             batch=self.name, world_indices=self._indices(worlds), max_distance=max_distance,
             pairs=[query_pb2.ShapePair(shape_a=index("pairs", a, "shape"), shape_b=index("pairs", b, "shape")) for a, b in wanted]),
             results.Distances, timeout)
 
     @documented_call
+    @checked
     def dynamics(self, frames: Iterable[tuple[int | str, npt.ArrayLike]] = (), worlds: Worlds = None, *,
                  mass_matrix: bool = True, bias_force: bool = True, timeout: float | None = None) -> results.Dynamics:
         """Computes Jacobians, mass matrix and bias force in the nv coordinates of joint_velocity.
@@ -195,12 +211,13 @@ class BatchReads(BatchRequests, Calls):
         TypeError
             A frame has neither 3 nor 7 numbers.
         """
-        wanted = list(frames)
+        wanted = _pairs(frames, "frames", "a body and a point or pose")
         return self._ask_of_names("GetDynamics", lambda index: query_pb2.GetDynamicsRequest(
             batch=self.name, world_indices=self._indices(worlds), frames=[_frame(index, body, pose) for body, pose in wanted],
             mass_matrix=mass_matrix, bias_force=bias_force), results.Dynamics, timeout)
 
     @documented_call
+    @checked
     def world_stats(self, worlds: Worlds = None, timeout: float | None = None) -> results.WorldStats:
         """Reads what the solver did in the last step of each world.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axion import tensors
+from axion.arguments import checked
 from axion.names import Choices
 from axion.tensors import Snapshots, Worlds
 from axion.texts import documented
@@ -28,7 +30,10 @@ class ModelWanted(Exception):
 def index_in(model: Model | None, field: str, given: int | str, kind: Kind) -> int:
     """The index of a body or shape of the model that is given by its name; a body may be the "world"."""
     if not isinstance(given, str):
-        return int(given)
+        try:
+            return operator.index(given)
+        except TypeError:
+            raise TypeError(f"{field}: wants an index or a name, not {given!r}") from None
     if model is None:
         raise ModelWanted
     names = model.body_names if kind == "body" else model.shape_names
@@ -82,6 +87,7 @@ class BatchRequests:
         return Choices("parameter", {info.name: tuple(info.shape) for info in self.proto.parameters})
 
     @documented
+    @checked
     def step_request(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
                      record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
                      body_wrench: npt.ArrayLike | None = None, request_id: str = "",
@@ -110,7 +116,7 @@ class BatchRequests:
             request.control.CopyFrom(tensors.to_tensor(per_world, "control"))
         for name, array in (("body_wrench", body_wrench), ("mocap_pose", mocap_pose)):
             if array is not None:
-                rows = tensors.of_each_world(array, tensors.WORLD_DIMENSIONS[name], len(request.world_indices) or self.world_count)
+                rows = tensors.of_each_world(array, tensors.WORLD_DIMENSIONS[name], len(request.world_indices) or self.world_count, name)
                 getattr(request, name).CopyFrom(tensors.to_tensor(rows, name))
         if expected_step is not None:
             request.expected_step = expected_step
@@ -118,7 +124,7 @@ class BatchRequests:
 
     def _per_world(self, given: npt.ArrayLike, count: int, name: str) -> npt.NDArray[Any]:
         """One row of controls stands for all worlds."""
-        values = np.asarray(given)
+        values = tensors.as_array(given, name)
         if values.ndim == 0:
             raise ValueError(f"{name}: wants shape [nu], [n, nu] or [n, k, nu], not a single number")
         return np.broadcast_to(values, (count or self.world_count, len(values))) if values.ndim == 1 else values
@@ -126,9 +132,10 @@ class BatchRequests:
     def _state_update(self, worlds: list[int], snapshot: Snapshots | None, parameters: Mapping[str, npt.ArrayLike] | None = None,
                       **arrays: npt.ArrayLike | None) -> state_pb2.StateUpdate | None:
         count, shapes = len(worlds) or self.world_count, self.parameter_shapes
-        given = {name: tensors.to_tensor(tensors.of_each_world(array, tensors.WORLD_DIMENSIONS[name], count), name)
+        given = {name: tensors.to_tensor(tensors.of_each_world(array, tensors.WORLD_DIMENSIONS[name], count, name), name)
                  for name, array in arrays.items() if array is not None}
-        numbers = {name: tensors.of_each_world(array, len(shapes.get(name, ())) + 1, count) for name, array in (parameters or {}).items()}
+        numbers = {name: tensors.of_each_world(array, len(shapes.get(name, ())) + 1, count, f'parameters["{name}"]')
+                   for name, array in (parameters or {}).items()}
         if not given and snapshot is None and not numbers:
             return None
         return state_pb2.StateUpdate(**given, snapshot=() if snapshot is None else tensors.snapshot_list(snapshot),

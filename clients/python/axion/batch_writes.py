@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axion import tensors
+from axion.arguments import checked
 from axion.batch_reads import BatchReads
 from axion.calls import nothing
 from axion.tensors import Snapshots, Worlds
@@ -17,7 +18,10 @@ from axion.v1 import state_pb2
 
 
 def _seeds(seeds: npt.ArrayLike) -> list[int]:
-    return [int(seed) for seed in np.asarray(seeds, dtype=np.uint64).reshape(-1)]
+    values = tensors.as_array(seeds, "seeds").reshape(-1)
+    if values.size > 0 and not all(isinstance(seed, (int, np.integer)) and 0 <= seed < 1 << 64 for seed in values.tolist()):
+        raise ValueError(f"seeds: must be whole numbers from 0 to 2**64 - 1, not {seeds!r}"[:200])
+    return [int(seed) for seed in values.tolist()]
 
 
 class BatchWrites(BatchReads):
@@ -25,6 +29,7 @@ class BatchWrites(BatchReads):
     worlds, stand for each of them."""
 
     @documented_call
+    @checked
     def begin_episodes(self, worlds: Worlds = None, seeds: npt.ArrayLike = (), joint_position: npt.ArrayLike | None = None,
                        joint_velocity: npt.ArrayLike | None = None, timeout: float | None = None) -> npt.NDArray[Any]:
         """Begins episodes of the batch's task.
@@ -43,7 +48,14 @@ class BatchWrites(BatchReads):
         -------
         numpy.ndarray
             What is observed first: [n, k].
+
+        Raises
+        ------
+        ValueError
+            The batch has no task, or a seed is no whole number from 0 to 2**64 - 1.
         """
+        if not self.proto.HasField("task"):
+            raise ValueError("begin_episodes: the batch has no task; Client.create_batch(task=...) gives it one")
         indices = self._indices(worlds)
         return self._ask("Reset", state_pb2.ResetRequest(
             request_id=self._request_id(), batch=self.name, world_indices=indices,
@@ -51,6 +63,7 @@ class BatchWrites(BatchReads):
             seeds=_seeds(seeds)), lambda answer: tensors.to_array(answer.task.observation), timeout)
 
     @documented_call
+    @checked
     def reset(self, worlds: Worlds = None, keyframe: str = "", seeds: npt.ArrayLike = (),
               body_pose: npt.ArrayLike | None = None, body_velocity: npt.ArrayLike | None = None,
               joint_position: npt.ArrayLike | None = None, joint_velocity: npt.ArrayLike | None = None,
@@ -79,6 +92,7 @@ class BatchWrites(BatchReads):
             seeds=_seeds(seeds)), nothing, timeout)
 
     @documented_call
+    @checked
     def set_state(self, worlds: Worlds = None, body_pose: npt.ArrayLike | None = None,
                   body_velocity: npt.ArrayLike | None = None, joint_position: npt.ArrayLike | None = None,
                   joint_velocity: npt.ArrayLike | None = None, time: npt.ArrayLike | None = None,

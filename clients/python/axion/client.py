@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import grpc
 
+from axion.arguments import checked
 from axion.assets import Assets, Uploads, VisualFiles
 from axion.batch import Batch
 from axion.calls import Pages, nothing
@@ -106,6 +107,7 @@ class Client(Connection, ClientCalls):
         self.patience.end()
         self._channel.close()
 
+    @checked
     def wait_until_ready(self, timeout: float = 10.0) -> None:
         """Waits for the connection.
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from google.protobuf import duration_pb2
 
 from axion import options as choices
+from axion.arguments import checked
 from axion.calls import nothing
 from axion.client_models import ClientModels
 from axion.model import Model
@@ -21,9 +22,13 @@ if TYPE_CHECKING:
     from axion.batch import Batch
 
 
-def _set_seconds(field: duration_pb2.Duration, seconds: float | datetime.timedelta | None) -> None:
-    if seconds is not None:
-        field.FromTimedelta(seconds if isinstance(seconds, datetime.timedelta) else datetime.timedelta(seconds=seconds))
+def _set_seconds(field: duration_pb2.Duration, seconds: float | datetime.timedelta | None, name: str) -> None:
+    if seconds is None:
+        return
+    try:
+        field.FromTimedelta(seconds if isinstance(seconds, datetime.timedelta) else datetime.timedelta(seconds=float(seconds)))
+    except (OverflowError, ValueError) as error:  # infinite, no number, or of more than millions of years
+        raise ValueError(f"{name}: {seconds!r} is no time in seconds: {error}") from None
 
 
 class ClientCalls(ClientModels):
@@ -38,6 +43,7 @@ class ClientCalls(ClientModels):
         raise NotImplementedError
 
     @documented_call
+    @checked
     def server_info(self, timeout: float | None = None) -> server_info_pb2.ServerInfo:
         """Asks the server what it is.
 
@@ -51,6 +57,7 @@ class ClientCalls(ClientModels):
         return self._ask("GetServerInfo", simulation_pb2.GetServerInfoRequest(), read, timeout)
 
     @documented_call
+    @checked
     def create_batch(self, model: Model | str, world_count: int, dt: float | None = None, *,
                      preset: str | None = None, precision: str | None = None,
                      options: Mapping[str, str | float | bool | None] | None = None,
@@ -117,11 +124,12 @@ class ClientCalls(ClientModels):
             request.task.CopyFrom(task_spec(task))
         if joint_position_noise or joint_velocity_noise:
             request.initial_noise.joint_position, request.initial_noise.joint_velocity = joint_position_noise, joint_velocity_noise
-        _set_seconds(request.idle_ttl, idle_ttl)
-        _set_seconds(request.stream_ttl, stream_ttl)
+        _set_seconds(request.idle_ttl, idle_ttl, "idle_ttl")
+        _set_seconds(request.stream_ttl, stream_ttl, "stream_ttl")
         return self._ask("CreateBatch", request, self._batch, timeout)
 
     @documented_call
+    @checked
     def get_batch(self, name: str, timeout: float | None = None) -> Batch:
         """Fetches a batch that the server has, and renews its lease.
 
@@ -138,6 +146,7 @@ class ClientCalls(ClientModels):
         return self._ask("GetBatch", simulation_pb2.GetBatchRequest(name=name), self._batch, timeout)
 
     @documented_call
+    @checked
     def list_batches(self, page_size: int = 0) -> list[Batch]:
         """Lists the batches on the server.
 
@@ -150,6 +159,7 @@ class ClientCalls(ClientModels):
                              lambda page: [self._batch(proto) for proto in page.batches])
 
     @documented_call
+    @checked
     def restore_snapshot(self, snapshot: snapshot_pb2.Snapshot | str | bytes, batch: Batch | str | None = None,
                          timeout: float | None = None) -> Batch:
         """Makes a new batch of a snapshot, or gives a batch its worlds.
@@ -181,6 +191,7 @@ class ClientCalls(ClientModels):
         return self._ask("RestoreSnapshot", request, self._batch, timeout)
 
     @documented_call
+    @checked
     def list_snapshots(self, page_size: int = 0) -> list[snapshot_pb2.Snapshot]:
         """Lists the snapshots that the server keeps.
 
@@ -192,6 +203,7 @@ class ClientCalls(ClientModels):
         return self._ask_all("ListSnapshots", snapshot_pb2.ListSnapshotsRequest(page_size=page_size), lambda page: page.snapshots)
 
     @documented_call
+    @checked
     def delete_snapshot(self, snapshot: snapshot_pb2.Snapshot | str, timeout: float | None = None) -> None:
         """Deletes a snapshot that the server keeps.
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from axion.arguments import checked
 from axion.assets import VisualFiles
 from axion.calls import ListCalls, nothing
 from axion.errors import AxionError
@@ -30,6 +31,7 @@ class ClientModels(ListCalls):
     _visual_files: VisualFiles
 
     @documented_call
+    @checked
     def create_model(self, mjcf: str | None = None, *, path: str | os.PathLike[str] | None = None,
                      urdf: str | None = None, scene: Scene | scene_pb2.SceneSpec | None = None,
                      assets: Mapping[str, str | bytes] | None = None,
@@ -103,6 +105,7 @@ class ClientModels(ListCalls):
         return Model(proto, self._visual_files)
 
     @documented_call
+    @checked
     def get_model(self, name: str, timeout: float | None = None) -> Model:
         """Fetches a model that the server has.
 
@@ -119,6 +122,7 @@ class ClientModels(ListCalls):
         return self._ask("GetModel", simulation_pb2.GetModelRequest(name=name), self._model, timeout)
 
     @documented_call
+    @checked
     def get_scene(self, model: Model | str, timeout: float | None = None) -> Scene:
         """Fetches the whole scene that a model was compiled from.
 
@@ -134,6 +138,7 @@ class ClientModels(ListCalls):
         return self._ask("GetModel", request, lambda answer: Scene.of(answer.scene), timeout)
 
     @documented_call
+    @checked
     def list_models(self, page_size: int = 0) -> list[Model]:
         """Lists the models on the server.
 
@@ -146,6 +151,7 @@ class ClientModels(ListCalls):
                              lambda page: [self._model(proto) for proto in page.models])
 
     @documented_call
+    @checked
     def delete_model(self, model: Model | str, timeout: float | None = None) -> None:
         """Deletes a model.
 

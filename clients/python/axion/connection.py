@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import grpc
 
 from axion import credentials as access
+from axion.arguments import checked
 from axion.assets import VisualFiles
 from axion.channel import channel_arguments
 from axion.retry import Patience
@@ -27,6 +28,7 @@ class Connection:
 
     _kind = "axion.Client"
 
+    @checked
     def __init__(self, target: str | None = None, credentials: grpc.ChannelCredentials | None = None,
                  max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES, *, token: str | None = None, tls: bool | None = None,
                  tls_ca: access.PathLike | None = None, tls_cert: access.PathLike | None = None,

@@ -136,6 +136,8 @@ def check_texts(**texts: str | None) -> None:
 def _check_text(name: str, text: str) -> None:
     if isinstance(text, os.PathLike) or isinstance(text, str) and "<" not in text and text.strip():
         raise ValueError(f"{name}: wants the text of a document, not where it is: give path={os.fspath(text)[:200]!r}")
+    if not isinstance(text, str):
+        raise TypeError(f"{name}: wants the text of a document, not {text!r}")
     root = re.search(r"<\s*([A-Za-z_][\w.:-]*)", re.sub(r"<!--.*?(-->|$)", "", text[:1 << 16], flags=re.DOTALL))
     kinds = {"mujoco": "mjcf", "robot": "urdf"}
     if root is not None and kinds.get(root[1], name) != name:

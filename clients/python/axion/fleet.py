@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
+import grpc
 import numpy as np
 import numpy.typing as npt
 
 from axion import tensors
+from axion.arguments import checked
 from axion.batch import Batch
 from axion.client import Client
 from axion.errors import AxionError, NotFoundError, UnavailableError
@@ -63,6 +65,7 @@ class Fleet:
         There is no target, or credentials cannot be used.
     """
 
+    @checked
     def __init__(self, targets: Iterable[str], *, patience: float = 5.0, **client_choices: Any) -> None:
         self._take([Client(target, retry=patience, **client_choices) for target in targets])
 
@@ -100,7 +103,11 @@ class Fleet:
         return [member.client.target for member in self._members if not member.is_lost]
 
     def _alive(self) -> list[Member]:
-        return [member for member in self._members if not member.is_lost]
+        alive = [member for member in self._members if not member.is_lost]
+        if not alive:
+            servers = ", ".join(member.client.target for member in self._members)
+            raise UnavailableError(grpc.StatusCode.UNAVAILABLE, f"every server of this fleet is lost: {servers}")
+        return alive
 
     def member_after_loss(self, member: Member, error: AxionError) -> Member:
         """Finds the server that takes over from one that has failed.
@@ -125,11 +132,12 @@ class Fleet:
         with self._lock:
             if isinstance(error, UnavailableError):
                 member.is_lost = True
-            alive = self._alive()
+            alive = [other for other in self._members if not other.is_lost]
             if not alive:
                 raise error
             return alive[next(self._turns) % len(alive)] if member.is_lost else member
 
+    @checked
     def create_model(self, *arguments: Any, timeout: float | None = None, **choices: Any) -> Model:
         """Compiles a scene on every server; those that are UNAVAILABLE are lost.
 
@@ -165,6 +173,7 @@ class Fleet:
         return model
 
     @documented
+    @checked
     def get_scene(self, model: Model | str) -> Scene:
         """Fetches the whole scene that a model was compiled from.
 
@@ -195,6 +204,7 @@ class Fleet:
             return known.names[client.target]
 
     @documented
+    @checked
     def measure(self, model: Model | str, dt: float | None = None) -> npt.NDArray[np.float64]:
         """Measures how fast each server steps worlds of a model from their start.
 
@@ -218,6 +228,7 @@ class Fleet:
         return np.array(rates)
 
     @documented
+    @checked
     def create_batch(self, model: Model | str, world_count: int, dt: float | None = None, *, shares: Sequence[float] | None = None,
                      checkpoint_every: int = 100, **choices: Any) -> FleetBatch:
         """Makes worlds of a model over all servers.
@@ -253,18 +264,23 @@ class Fleet:
                 raise ValueError(f"{name}: is drawn by a batch, and a fleet has several; set states by reset")
         name = model if isinstance(model, str) else model.name
         members = self._alive()
-        weights = np.asarray(self.measure(name, dt) if shares is None else shares, dtype=np.float64)
-        if weights.shape != (len(members),) or not (weights >= 0).all() or not weights.sum() > 0:
+        if not 1 <= world_count < 1 << 31:
+            raise ValueError(f"world_count: is {world_count}; it must be from 1 to 2**31 - 1")
+        weights = tensors.as_array(self.measure(name, dt) if shares is None else shares, "shares", np.float64)
+        if weights.shape != (len(members),) or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
             raise ValueError(f"shares: must be {len(members)} numbers from 0 on, one for each server")
-        if world_count < 1:
-            raise ValueError(f"world_count: is {world_count}; it must be at least 1")
         ends = np.round(np.cumsum(weights) / weights.sum() * world_count).astype(int)
-        parts = []
-        for member, first, end in zip(members, [0, *ends[:-1]], ends):
-            if end > first:
-                parts.append(Part(self, member, int(first), int(end - first), self._maker(name, int(first), int(end), dt, choices),
-                                   checkpoint_every))
-        return FleetBatch(parts, world_count)
+        parts = list[Part]()
+        try:
+            for member, first, end in zip(members, [0, *ends[:-1]], ends):
+                if end > first:
+                    parts.append(Part(self, member, int(first), int(end - first), self._maker(name, int(first), int(end), dt, choices),
+                                       checkpoint_every))
+            return FleetBatch(parts, world_count)
+        except BaseException:
+            for part in parts:  # which has no other owner
+                part.delete()
+            raise
 
     def _maker(self, model: str, first: int, end: int, dt: float | None, choices: Mapping[str, Any]) -> Callable[[Client], Batch]:
         def cut(key: str, value: Any) -> Any:
@@ -273,11 +289,11 @@ class Fleet:
         own: dict[str, Any] = {key: cut(key, value) for key, value in choices.items()}
         if own.get("parameters"):
             own["parameters"] = {key: np.asarray(value)[first:end] for key, value in own["parameters"].items()}
-        seeds = world_seeds(int(choices.get("seed", 0)), first, end)
 
         def make(client: Client) -> Batch:
             batch = client.create_batch(self._model_on(client, model), end - first, dt, **own)
             if own.get("task") is not None:
+                seeds = world_seeds(int(choices.get("seed", 0)), first, end)
                 batch.begin_episodes(seeds=seeds)  # the batch gave its worlds seeds by their places in it
             return batch
         return make

@@ -58,6 +58,12 @@ class Part:
         self._asked.append(ask)
         return answer
 
+    def take_back(self) -> None:
+        """The worlds are made again as they were before the last change."""
+        self._asked.pop()
+        self.delete()
+        self.batch = None
+
     def read(self, ask: Callable[[Batch], _Answer]) -> _Answer:
         """The answer to what changes nothing."""
         return self._protected(lambda: ask(self._here()))
@@ -164,15 +170,23 @@ class FleetBatch(BatchCalls):
             mine = cut(request, row, len(asked))
             mine.world_indices.extend(own.tolist())
             return (part.change if method in _CHANGES else part.read)(lambda batch: _sent(batch, method, mine, timeout))
-        jobs, rows, firsts = [], [], []
+        jobs, asked_of, rows, firsts = [], [], [], []
         for part in self._parts:
             row = np.flatnonzero((asked >= part.first) & (asked < part.first + part.count))
             if len(row) > 0:
                 own = asked[row] - part.first
                 is_whole = len(own) == part.count and bool((own == np.arange(part.count)).all())
                 jobs.append(self._threads.submit(ask, part, own[:0] if is_whole else own, row))
+                asked_of.append(part)
                 rows.append(row)
                 firsts.append(part.first)
+        concurrent.futures.wait(jobs)
+        errors = [error for job in jobs if (error := job.exception()) is not None]
+        if errors:
+            for part, job in zip(asked_of, jobs):
+                if method in _CHANGES and job.exception() is None:
+                    part.take_back()  # others were refused it
+            raise errors[0]
         return read(joined([job.result() for job in jobs], rows, firsts))
 
     def _ask_of_names(self, method: str, build: Callable[[IndexOfName], Any], read: Callable[[Any], _Answer],

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from axion import options as choices
+from axion.arguments import checked
 from axion.assets import Assets, attach
 from axion.files import check_texts, read_scene
 from axion.scene import Scene
@@ -25,6 +26,7 @@ class ModelRequest:
     missing: Mapping[str, list[str]]
 
 
+@checked
 def model_request(mjcf: str | None = None, *, path: str | os.PathLike[str] | None = None, urdf: str | None = None,
                   scene: Scene | scene_pb2.SceneSpec | None = None, assets: Mapping[str, str | bytes] | None = None,
                   file_folders: Sequence[str | os.PathLike[str]] = (), allow_unsupported: bool = False,

@@ -95,7 +95,7 @@ def batch_overrides(world_count: int, parameters: Mapping[str, npt.ArrayLike] | 
     gain_scale [n, nu], and parameters by name; None leaves the model's own. One robot's, without the dimension of the
     worlds, stand for each of them (not of parameters, whose shapes are the batch's). Raises TypeError for what is not
     an array of reals."""
-    given = {name: tensors.to_tensor(tensors.of_each_world(array, tensors.WORLD_DIMENSIONS[name], world_count), name)
+    given = {name: tensors.to_tensor(tensors.of_each_world(array, tensors.WORLD_DIMENSIONS[name], world_count, name), name)
              for name, array in arrays.items() if array is not None}
     if not given and not parameters:
         return None
@@ -116,6 +116,8 @@ def joint_overrides(changes: Mapping[str, Mapping[str, float]]) -> list[simulati
 
 def _named(message: _Override, change: Mapping[str, float], name: str) -> _Override:
     known = [field.name for field in message.DESCRIPTOR.fields if field.name != "name"]
+    if not isinstance(change, Mapping):
+        raise TypeError(f'{name}["{message.name}"]: wants numbers by name, not {change!r}')
     for field, value in change.items():
         if field not in known:
             raise TypeError(f"{name}: {field!r} is none of {', '.join(known)}")

@@ -40,10 +40,12 @@ _AWAY = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED})
 
 def checked_timeout(timeout: float | None) -> float | None:
     """Seconds, or None for a call that waits for its answer however long that takes; ValueError for what is no time."""
-    if timeout is None or timeout == math.inf:
+    if timeout is None:
         return None
     if not timeout >= 0:
         raise ValueError(f"timeout: {timeout} s is no time to wait; None waits for the answer")
+    if timeout > threading.TIMEOUT_MAX:  # which gRPC would take for the past
+        return None
     return float(timeout)
 
 

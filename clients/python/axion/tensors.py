@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +27,14 @@ _CODES: dict[Any, Any] = {dtype: code for code, dtype in _DTYPES.items()}
 _REALS = (_CODES[np.dtype("<f4")], _CODES[np.dtype("<f8")])
 
 
+def as_array(array: npt.ArrayLike, name: str, dtype: npt.DTypeLike = None) -> npt.NDArray[Any]:
+    """numpy.asarray, whose errors, as of rows that differ in length, begin with the name."""
+    try:
+        return np.asarray(array, dtype)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
 def to_tensor(array: npt.ArrayLike, name: str = "array") -> tensor_pb2.Tensor:
     """Makes the message of an array of reals.
 
@@ -48,7 +56,7 @@ def to_tensor(array: npt.ArrayLike, name: str = "array") -> tensor_pb2.Tensor:
     TypeError
         It is no array of real numbers.
     """
-    values = np.asarray(array)
+    values = as_array(array, name)
     dtype = values.dtype.newbyteorder("<") if values.dtype.kind == "f" else values.dtype
     if _CODES.get(dtype) not in _REALS:
         if values.dtype.kind not in "biuf":
@@ -64,9 +72,9 @@ WORLD_DIMENSIONS = {"body_pose": 3, "body_velocity": 3, "joint_position": 2, "jo
                     "action": 2}
 
 
-def of_each_world(array: npt.ArrayLike, dimensions: int, world_count: int) -> npt.ArrayLike:
+def of_each_world(array: npt.ArrayLike, dimensions: int, world_count: int, name: str) -> npt.ArrayLike:
     """What all worlds are given: one robot's, which has a dimension less, stands for each of them."""
-    values = np.asarray(array)
+    values = as_array(array, name)
     return np.broadcast_to(values, (world_count, *values.shape)) if values.ndim == dimensions - 1 else array
 
 
@@ -118,7 +126,7 @@ def world_indices(worlds: Worlds, world_count: int, name: str = "worlds") -> lis
     """
     if worlds is None:
         return []
-    values = np.atleast_1d(np.asarray(worlds))
+    values = np.atleast_1d(as_array(worlds, name))
     if values.dtype == np.bool_:
         if values.shape != (world_count,):
             raise ValueError(f"{name}: a mask of shape {list(values.shape)} for {world_count} worlds; "
@@ -128,12 +136,15 @@ def world_indices(worlds: Worlds, world_count: int, name: str = "worlds") -> lis
         raise ValueError(f"{name}: chooses no world; pass None for all")
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise TypeError(f"{name}: wants a list of world indices, not {worlds!r}")
+    if values.max() >= 1 << 31 or values.min() < -(1 << 31):
+        raise ValueError(f"{name}: {max(values, key=abs)} is no index of {world_count} worlds")
     return [int(index) for index in values]
 
 
 def snapshot_list(snapshot: Snapshots, name: str = "snapshot") -> list[bytes]:
     """A list for `repeated bytes snapshot`. Raises TypeError for what is neither bytes nor a sequence of them."""
-    given = [snapshot] if isinstance(snapshot, (bytes, bytearray, memoryview)) else list(snapshot)
+    is_one, is_several = isinstance(snapshot, (bytes, bytearray, memoryview)), isinstance(snapshot, Iterable)
+    given = [snapshot] if is_one or not is_several else list(snapshot)
     if not all(isinstance(one, (bytes, bytearray, memoryview)) for one in given):
         raise TypeError(f"{name}: wants bytes, or one bytes a world, as get_state(fields=[\"snapshot\"]) gives them")
     if not given:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from axion import results, tensors
+from axion.arguments import checked
 from axion.errors import from_rpc_error
 from axion.tensors import Worlds
 from axion.texts import documented
@@ -50,6 +51,7 @@ class Frame:
         return f"<axion.Frame {self.state!r}, {self.dropped_frames} dropped>"
 
 
+@checked
 def watch_request(batch: str, world_count: int, fields: str | Iterable[str], worlds: Worlds, rate: float, contacts: bool,
                   solver_stats: bool) -> watch_pb2.WatchRequest:
     """The axion.v1.WatchRequest that a Watch sends."""

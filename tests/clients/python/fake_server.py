@@ -36,6 +36,7 @@ class FakeSimulation(simulation_pb2_grpc.SimulationServicer):
         self.requests.append(request)
         batch = simulation_pb2.Batch(name="batches/b", model=request.model, world_count=request.world_count)
         batch.idle_ttl.FromMilliseconds(300)
+        batch.task.SetInParent()
         return batch
 
     def ListBatches(self, request, context):

@@ -51,6 +51,42 @@ class FleetOfThree(unittest.TestCase):
             for a, b in zip(mine, theirs):
                 np.testing.assert_array_equal(a, b)
 
+    def test_what_one_server_refuses_no_server_has_done(self):
+        with self.fleet.create_batch(self.model, WORLDS, 0.005, shares=[1, 1, 1]) as batch:
+            batch.step(steps=2)
+            before = batch.get_state()
+            for wrong in (0, WORLDS - 1):
+                pose = np.array(before["body_pose"])
+                pose[:, 0, 2] += 0.1
+                pose[wrong, 0, 0] = np.nan
+                control = np.full((WORLDS, self.model.control_count), 0.1)
+                control[wrong, 0] = np.nan
+                for name, call in (("body_pose", lambda pose=pose: batch.set_state(body_pose=pose)),
+                                   ("body_pose", lambda pose=pose: batch.reset(body_pose=pose)),
+                                   ("control", lambda control=control: batch.step(control))):
+                    with self.assertRaisesRegex(axion.AxionError, name):
+                        call()
+                    after = batch.get_state()
+                    for field in before:
+                        np.testing.assert_array_equal(after[field], before[field], field)
+            clients = [member.client for member in self.fleet._members]
+            self.assertEqual([len(client.list_batches()) for client in clients], [1, 1, 1])
+
+    def test_a_batch_that_one_server_refuses_is_left_on_none(self):
+        with self.assertRaisesRegex(axion.AxionError, "max_worlds"):
+            self.fleet.create_batch(self.model, 70_000, 0.005, shares=[0, 0.01, 0.99])
+        self.assertEqual([len(member.client.list_batches()) for member in self.fleet._members], [0, 0, 0])
+
+    def test_a_fleet_that_has_lost_all_servers_says_so(self):
+        for which in range(3):
+            self.kill(which)
+        with self.assertRaises(axion.errors.UnavailableError):
+            self.fleet.create_model(mjcf=SCENE)
+        for call in (lambda: self.fleet.create_model(mjcf=SCENE), lambda: self.fleet.get_scene(self.model), lambda: self.fleet.measure(self.model),
+                     lambda: self.fleet.create_batch(self.model, 3), lambda: self.fleet.create_batch(self.model, 3, shares=[1, 1, 1])):
+            with self.assertRaisesRegex(axion.errors.UnavailableError, "every server of this fleet is lost"):
+                call()
+
     def test_where_worlds_are_changes_no_bit(self):
         expected = self.alone()
         for shares in ([1, 1, 1], [0.2, 0, 0.8]):
