@@ -1,4 +1,5 @@
 // What links look like: their <visual>s, and the materials of these.
+#include <algorithm>
 #include <sstream>
 
 #include "engine/import/urdf_elements.hpp"
@@ -37,12 +38,12 @@ bool read_geometry(const UrdfScene& scene, const XmlElement& geometry, Visual& v
       const XmlAttribute* file = kind.find("filename");
       visual.file = file == nullptr ? "" : scene.meshes.drawn(file->value, scene.wants_visuals);
       visual.scale = model::to_spec(Attributes(kind).vec3("scale", {1, 1, 1}));
-      return !visual.file.empty();
+      return !visual.file.empty() && std::ranges::find(visual.scale, 0) == visual.scale.end();
     }
     if (kind.tag == "box") {
       visual.kind = model::ShapeKind::kBox;
       visual.size = model::to_spec(0.5 * Attributes(kind).vec3("size", {}));
-      return true;
+      return std::ranges::all_of(visual.size, [](double side) { return side > 0; });
     }
     if (kind.tag == "sphere" || kind.tag == "cylinder" || kind.tag == "capsule") {
       const bool is_round = kind.tag == "sphere";

@@ -20,8 +20,8 @@ namespace axion::server::rpc {
 
 class IdleLimit {
  public:
-  // `finish` is called once, after the first wait(), with the status of end(), or with DEADLINE_EXCEEDED; the object may
-  // be gone when it returns.
+  // `finish` is called once, after the first wait(), with the status of end(), or with DEADLINE_EXCEEDED. The object
+  // may be gone when it returns.
   IdleLimit(absl::Duration limit, std::function<void(const absl::Status&)> finish);
 
   // Makes a Start call of gRPC, whose reaction the stream waits for; none where the stream has ended.

@@ -47,13 +47,16 @@ def _is_number(value: Any) -> bool:
 
 def _are_texts(value: Any) -> bool:
     """An iterator is not looked into: it would be used up."""
-    return _is_several(value) and (isinstance(value, Iterator) or all(_is_text(one) for one in value))
+    is_listed = type(value) is tuple or type(value) is list  # mostly, and the rest is slow
+    return is_listed and all(map(_is_text, value)) or _is_several(value) and (
+        isinstance(value, Iterator) or all(map(_is_text, value)))
 
 
 def _is_several(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray, Mapping)) and getattr(value, "ndim", 1) > 0
 
 
+_AT_ONCE: dict[str, type] = {"None": type(None), "int": int, "float": float, "bool": bool}  # of which every value is right
 _DOCUMENTS = ("mjcf", "urdf")  # whose mistakes files.check_texts knows
 
 _CHECKS: dict[str, _Check] = {
@@ -103,7 +106,7 @@ def _check_of(annotation: str) -> tuple[str, tuple[_Check, ...]] | None:
 def _out_of_range(error: ValueError, given: Mapping[str, Any]) -> str | None:
     """The name of the argument that a field of a message is too small for."""
     found = re.fullmatch(r"Value out of range: (-?\d+)", str(error))
-    return found and next((name for name, value in given.items() if _is_index(value) and int(value) == int(found[1])), None)
+    return found and next((name for name, value in given.items() if isinstance(value, (int, np.integer)) and value == int(found[1])), None)
 
 
 def checked(function: _Function) -> _Function:
@@ -112,29 +115,37 @@ def checked(function: _Function) -> _Function:
     Arrays, worlds, tasks and scenes are left to what makes messages of them.
     """
     signature = inspect.signature(function)
-    checks = {name: check for name, one in signature.parameters.items()
-              if name not in _DOCUMENTS and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD) and (check := _check_of(str(one.annotation))) is not None}
-    places = {name: place for place, name in enumerate(signature.parameters)}
+    checks: dict[str, tuple[str, tuple[_Check, ...]]] = {}
+    looked_at: list[tuple[str, int, Any, frozenset[type]]] = []  # with place, default and the types that it has mostly
+    for place, (name, one) in enumerate(signature.parameters.items()):
+        check = None if name in _DOCUMENTS or one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) else _check_of(str(one.annotation))
+        if check is not None:
+            checks[name] = check
+            at_once = frozenset(_AT_ONCE[alternative] for alternative in _alternatives(str(one.annotation)) if alternative in _AT_ONCE)
+            looked_at.append((name, place, one.default, at_once))
 
-    def refuse(name: str, value: Any) -> None:
+    def refuse_unless_right(name: str, value: Any) -> None:
         words, passes = checks[name]
-        if value is signature.parameters[name].default or any(check(value) for check in passes):
-            return
-        shown = f"{value!r}"[:80]
-        raise TypeError(f"{name}: wants {words}, not {shown} of type {type(value).__name__}")
+        if not any(check(value) for check in passes):
+            raise TypeError(f"{name}: wants {words}, not {repr(value)[:80]} of type {type(value).__name__}")
 
     @functools.wraps(function)
     def call(*arguments: Any, **named: Any) -> Any:
-        for name in checks:
-            if name in named:
-                refuse(name, named[name])
-            elif places[name] < len(arguments):
-                refuse(name, arguments[places[name]])
+        count = len(arguments)
+        for name, place, default, at_once in looked_at:
+            if place < count:
+                value = arguments[place]
+            elif name in named:
+                value = named[name]
+            else:
+                continue
+            if value is not default and type(value) not in at_once:
+                refuse_unless_right(name, value)
         try:
             return function(*arguments, **named)
         except ValueError as error:
-            name = _out_of_range(error, named | dict(zip(signature.parameters, arguments)))
-            if name is None:
+            too_large = _out_of_range(error, named | dict(zip(signature.parameters, arguments)))
+            if too_large is None:
                 raise
-            raise ValueError(f"{name}: {error}") from None
+            raise ValueError(f"{too_large}: {error}") from None
     return cast(_Function, call)

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from axion import results, tensors
-from axion.arguments import checked
 from axion.batch_writes import BatchWrites
 from axion.task import TaskResult
 from axion.tensors import Worlds
@@ -21,7 +20,6 @@ class BatchCalls(BatchWrites):
     """All that is asked of worlds, wherever they are."""
 
     @documented_call
-    @checked
     def step(self, control: npt.ArrayLike | None = None, steps: int = 1, outputs: str | Iterable[str] = (),
              record_every: int = 0, worlds: Worlds = None, expected_step: int | None = None,
              body_wrench: npt.ArrayLike | None = None, request_id: str = "",
@@ -47,7 +45,6 @@ class BatchCalls(BatchWrites):
         return self._ask("Step", request, results.StepResult, timeout)
 
     @documented_call
-    @checked
     def step_task(self, action: npt.ArrayLike, outputs: str | Iterable[str] = (), worlds: Worlds = None,
                   body_wrench: npt.ArrayLike | None = None, request_id: str = "", timeout: float | None = None) -> TaskResult:
         """Makes one step of the batch's task.

@@ -19,7 +19,7 @@ from axion.client_batches import ClientCalls
 from axion.connection import DEFAULT_MAX_MESSAGE_BYTES as DEFAULT_MAX_MESSAGE_BYTES, Connection
 from axion.errors import AxionError, UnavailableError, from_rpc_error
 from axion.local_server import find_program, local_target
-from axion.retry import SILENT_SECONDS, STREAMS, RetryingMethod, checked_timeout, tell_of_wait
+from axion.retry import SILENT_SECONDS, STREAMS, OpenMethod, RetryingMethod, checked_timeout, tell_of_wait
 from axion.texts import documented
 from axion.v1 import asset_pb2, simulation_pb2, simulation_pb2_grpc
 
@@ -48,7 +48,8 @@ class Client(Connection, ClientCalls):
         self._visual_files = VisualFiles(self._download)
         for name, method in list(vars(self.stub).items()):
             method = WithMetadata(method, metadata) if metadata else method
-            setattr(self.stub, name, method if name in STREAMS else RetryingMethod(name, method, self.patience))
+            setattr(self.stub, name, OpenMethod(method, self.patience) if name in STREAMS else
+                    RetryingMethod(name, method, self.patience))
 
     def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
              refused: Callable[[AxionError], None] = nothing, assets: Assets | None = None) -> _Result:

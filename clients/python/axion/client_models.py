@@ -126,7 +126,8 @@ class ClientModels(ListCalls):
     def get_scene(self, model: Model | str, timeout: float | None = None) -> Scene:
         """Fetches the whole scene that a model was compiled from.
 
-        create_model(scene=...) makes the same model of it, here or on another server.
+        create_model(scene=...) makes a model of it that moves alike, here or on another server. What is for the eye alone
+        (Model.visuals) is no part of it: such a model is drawn as it collides.
 
         Returns
         -------

@@ -137,7 +137,7 @@ class FleetBatch(BatchCalls):
         proto.CopyFrom(batches[0].proto)
         proto.name, proto.world_count, proto.memory_bytes = "", world_count, sum(batch.memory_bytes for batch in batches)
         super().__init__(proto)
-        self._parts = parts
+        self._parts, self._is_deleted = parts, False
         self._threads = concurrent.futures.ThreadPoolExecutor(len(parts), "axion-fleet")
 
     def __repr__(self) -> str:
@@ -164,6 +164,8 @@ class FleetBatch(BatchCalls):
     def _ask(self, method: str, request: Any, read: Callable[[Any], _Answer], timeout: float | None = None, *,
              refused: Callable[[AxionError], None] = nothing) -> _Answer:
         asked = np.array(list(request.world_indices) or range(self.world_count), dtype=np.int64)
+        if self._is_deleted:
+            raise ValueError("the batch is deleted; make another one")
         self._check(method, request, asked, timeout)
 
         def ask(part: Part, own: _Indices, row: _Indices) -> Any:
@@ -207,6 +209,7 @@ class FleetBatch(BatchCalls):
 
     def delete(self) -> None:
         """Frees the worlds on all servers."""
+        self._is_deleted = True
         for part in self._parts:
             part.delete()
         self._threads.shutdown()

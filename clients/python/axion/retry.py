@@ -42,6 +42,8 @@ def checked_timeout(timeout: float | None) -> float | None:
     """Seconds, or None for a call that waits for its answer however long that takes; ValueError for what is no time."""
     if timeout is None:
         return None
+    if isinstance(timeout, (str, bytes)) or not hasattr(timeout, "__float__") or getattr(timeout, "ndim", 0) > 0:
+        raise TypeError(f"timeout: wants float or None, not {timeout!r}"[:200])
     if not timeout >= 0:
         raise ValueError(f"timeout: {timeout} s is no time to wait; None waits for the answer")
     if timeout > threading.TIMEOUT_MAX:  # which gRPC would take for the past
@@ -181,6 +183,17 @@ def is_done_already(name: str, error: grpc.RpcError, attempts: Attempts) -> bool
     """Whether an attempt before has done it, and its answer was lost."""
     code: Any = error
     return code.code() is grpc.StatusCode.NOT_FOUND and attempts.count > 1 and name in _DELETIONS
+
+
+class OpenMethod:
+    """A method of the stub for streams, of a client that is not closed."""
+
+    def __init__(self, method: Any, patience: Patience) -> None:
+        self._method, self._patience = method, patience
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        self._patience.check_open()
+        return self._method(*arguments, **named)
 
 
 class RetryingMethod:

@@ -12,8 +12,9 @@ import axion
 import axion.aio
 from axiond_case import AxiondCase
 
-SCENE = """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 .1"/><body name="arm" pos="0 0 1"><joint name="shoulder" axis="0 1 0"/>
-  <geom name="rod" type="capsule" fromto="0 0 0 .4 0 0" size=".05"/></body></worldbody><actuator><motor joint="shoulder"/></actuator></mujoco>"""
+SCENE = """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 .1"/><body name="arm" pos="0 0 1">
+  <joint name="shoulder" axis="0 1 0"/><geom name="rod" type="capsule" fromto="0 0 0 .4 0 0" size=".05"/></body></worldbody>
+  <actuator><motor joint="shoulder"/></actuator></mujoco>"""
 
 
 class Odd:
@@ -23,12 +24,15 @@ class Odd:
 
 WRONG = [Odd(), [[1], [1, 2]], 1j, b"\xff", {1: 2}, {"a", 3}, np.zeros((7, 3, 2)), np.full(3, np.nan), np.array([Odd()]), "\ud800"]
 # What each of them makes no sense for; arrays of some shapes are right for some.
-SCALARS = {"steps": 1.5, "record_every": "1", "expected_step": 2 ** 63, "world_count": 2 ** 31, "seed": -1, "page_size": "x", "timeout": math.nan,
+SCALARS = {"steps": 1.5, "record_every": "1", "expected_step": 2 ** 63, "world_count": 2 ** 31, "seed": -1, "page_size": "x",
+           "timeout": math.nan,
            "dt": "0.01", "rate": "fast", "request_id": 7, "display_name": 1.5, "keyframe": 3, "mass_matrix": "no", "contacts": 2,
            "keep_visuals": "yes", "file_folders": "folder", "shape_overrides": {"a": 1}, "idle_ttl": math.inf, "stream_ttl": math.nan,
-           "seeds": [1.5], "ignored_bodies": 3, "pairs": ["ab"], "frames": [1], "worlds": [2 ** 31], "outputs": ["time", 3], "fields": 3, "checkpoint_every": "often"}
+           "seeds": [1.5], "ignored_bodies": 3, "pairs": ["ab"], "frames": [1], "worlds": [2 ** 31],
+           "outputs": ["time", 3], "fields": 3, "checkpoint_every": "often"}
 ELSEWHERE = {"mjcf", "urdf", "scene", "path", "task", "choices", "client_choices", "arguments"}   # looked at by what reads them
-NEEDED = {"create_model": {"mjcf": SCENE}, "cast_rays": {"origin": [[0, 0, 1]], "direction": [[0, 0, -1]]}, "distances": {"pairs": [(0, 1)]},
+NEEDED = {"create_model": {"mjcf": SCENE}, "cast_rays": {"origin": [[0, 0, 1]], "direction": [[0, 0, -1]]},
+          "distances": {"pairs": [(0, 1)]},
           "get_batch": {"name": "batches/0"}, "get_model": {"name": "models/0"}, "restore_snapshot": {"snapshot": "snapshots/0"},
           "delete_snapshot": {"snapshot": "snapshots/0"}}
 
@@ -45,7 +49,8 @@ class Arguments(AxiondCase):
     def calls(self, of):
         """Calls of an object and their parameters, with what else they want."""
         for name in sorted(dir(of)):
-            if name.startswith("_") or name in ("close", "client", "member_after_loss", "begin_episodes", "step_task", "answer", "frames") or not callable(getattr(of, name)):
+            others = ("close", "client", "member_after_loss", "begin_episodes", "step_task", "answer", "frames")
+            if name.startswith("_") or name in others or not callable(getattr(of, name)):
                 continue
             call = getattr(of, name)
             needed = dict(NEEDED.get(name, {}))
@@ -123,7 +128,21 @@ class Arguments(AxiondCase):
     def test_what_stands_for_a_number_or_a_word_is_taken(self):
         self.batch.step(steps=np.int64(2), outputs=(word for word in ("time",)), timeout=np.float32(60), record_every=np.uint8(1))
         self.client.create_batch(self.model, np.int32(2), np.float64(0.01), idle_ttl=np.int64(5)).delete()
-        self.assertEqual(self.batch.cast_rays([[0, 0, 1]], [[0, 0, -1]], heading_only=np.bool_(False), body=np.int64(0)).distance.shape, (3, 1))
+        hits = self.batch.cast_rays([[0, 0, 1]], [[0, 0, -1]], heading_only=np.bool_(False), body=np.int64(0))
+        self.assertEqual(hits.distance.shape, (3, 1))
+
+    def test_streams_of_a_closed_client_and_calls_of_a_deleted_batch_of_a_fleet_say_so(self):
+        client = axion.Client(self.target)
+        batch = client.get_batch(self.batch.name)
+        client.close()
+        for call in (lambda: next(batch.watch()), lambda: batch.stream().__enter__(), lambda: client._download("sha256:" + 64 * "0")):
+            with self.assertRaisesRegex(ValueError, "is closed; make another one"):
+                call()
+        batch = self.fleet.create_batch(self.fleet.create_model(mjcf=SCENE), 2, shares=[1])
+        batch.delete()
+        for call in (batch.step, batch.get_state, batch.reset):
+            with self.assertRaisesRegex(ValueError, "is deleted"):
+                call()
 
     def test_a_fleet_of_one_word_is_refused(self):
         with self.assertRaisesRegex(TypeError, "^targets: wants Iterable"):

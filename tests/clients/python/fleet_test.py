@@ -82,8 +82,9 @@ class FleetOfThree(unittest.TestCase):
             self.kill(which)
         with self.assertRaises(axion.errors.UnavailableError):
             self.fleet.create_model(mjcf=SCENE)
-        for call in (lambda: self.fleet.create_model(mjcf=SCENE), lambda: self.fleet.get_scene(self.model), lambda: self.fleet.measure(self.model),
-                     lambda: self.fleet.create_batch(self.model, 3), lambda: self.fleet.create_batch(self.model, 3, shares=[1, 1, 1])):
+        for call in (lambda: self.fleet.create_model(mjcf=SCENE), lambda: self.fleet.get_scene(self.model),
+                     lambda: self.fleet.measure(self.model), lambda: self.fleet.create_batch(self.model, 3),
+                     lambda: self.fleet.create_batch(self.model, 3, shares=[1, 1, 1])):
             with self.assertRaisesRegex(axion.errors.UnavailableError, "every server of this fleet is lost"):
                 call()
 

@@ -108,6 +108,38 @@ class Visuals(AxiondCase):
         self.assertEqual({shape.name: shape.color for shape in geometry.shapes_of(model)}["skin.stl"], (0, 0, 1))
         self.assertEqual(len(model.proto.shapes), 2)
 
+    def test_a_visual_of_no_size_leaves_what_collides_to_be_seen(self):
+        urdf = """<robot name="r"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>
+        <visual><geometry>{}</geometry></visual><collision name="own"><geometry><sphere radius=".1"/></geometry></collision>
+        </link></robot>"""
+        flat = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
+        skin = '<mesh filename="skin.stl" scale="{}"/>'
+        for geometry_of, drawn in (('<box size="0 0 0"/>', "own"), ('<box size="-1 1 1"/>', "own"), ('<sphere radius="0"/>', "own"),
+                                   (skin.format("0 0 0"), "own"), (skin.format("1e300 1 1"), "own"),
+                                   (skin.format("1e-12 1e-12 1e-12"), "own"), (skin.format("-1 1 1"), "skin.stl"),
+                                   ('<mesh filename="flat.obj"/>', "flat.obj")):
+            model = self.client.create_model(urdf=urdf.format(geometry_of), assets={**FILES, "flat.obj": flat})
+            with self.subTest(geometry_of):
+                self.assertEqual([shape.name for shape in geometry.shapes_of(model)], [drawn])
+
+    def test_what_is_for_the_eye_changes_no_bit_of_what_moves(self):
+        bare = ROBOT
+        for line in ('<geom type="mesh" mesh="horn" class="visual" pos="2 0 0" euler="0 90 0"/>',
+                     '<geom type="mesh" mesh="skin" class="visual" material="red" pos=".1 0 0" euler="0 0 20"/>',
+                     '<geom type="cylinder" size=".05 .1" pos="0 -.3 0" euler="90 0 0" class="visual" rgba="0 1 0 1"/>'):
+            self.assertIn(line, bare)
+            bare = bare.replace(line, "")
+        found = []
+        for mjcf in (ROBOT, bare):
+            for keep in (False, True):
+                on_ground = mjcf.replace("<worldbody>", '<worldbody><geom type="plane" size="9 9 1"/>')
+                model = self.client.create_model(mjcf=on_ground, assets=FILES, keep_visuals=keep)
+                with self.client.create_batch(model, 2) as batch:
+                    last = batch.step(steps=500, outputs=["body_pose", "body_velocity"])
+                found.append([[body.mass for body in model.proto.bodies], last["body_pose"].tolist(), last["body_velocity"].tolist()])
+        for other in found[1:]:
+            self.assertEqual(other, found[0])
+
     def test_a_picture_has_the_colour_of_what_is_for_the_eye(self):
         model = self.client.create_model(mjcf=ROBOT, assets=FILES)
         with self.client.create_batch(model, 1) as batch:

@@ -27,6 +27,7 @@ CONTACT_COLOR, FORCE_COLOR = (0.95, 0.80, 0.10), (0.85, 0.15, 0.15)
 AXIS_COLORS = ((0.85, 0.2, 0.2), (0.2, 0.65, 0.25), (0.2, 0.35, 0.85))
 MASS_COLOR = (0.1, 0.1, 0.1)
 _MOST_FACES = 20_000  # of a mesh for the eye
+_LEAST_SIZE, _MOST_SIZE = 1e-9, 1e9  # m, of one that can be seen, in single precision
 _MOST_FIXED = 5.0  # times what moves: larger fixed shapes are its surroundings
 
 
@@ -169,7 +170,8 @@ def file_mesh(content: bytes, name: str, scale: tuple[float, float, float]) -> M
     except Exception:  # of a format, a library or a file that is not what it says: the shape that collides is drawn
         return None
     vertices, faces = _thinned(vertices * scale, faces, _MOST_FACES)
-    if len(faces) == 0 or not np.isfinite(vertices).all():
+    size = float(np.abs(vertices).max()) if len(faces) > 0 else 0.0
+    if not _LEAST_SIZE < size < _MOST_SIZE:  # nor where it is no number
         return None
     return _flat(vertices, faces if np.prod(scale) > 0 else faces[:, ::-1])
 
