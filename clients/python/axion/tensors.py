@@ -27,7 +27,7 @@ _CODES: dict[Any, Any] = {dtype: code for code, dtype in _DTYPES.items()}
 _REALS = (_CODES[np.dtype("<f4")], _CODES[np.dtype("<f8")])
 
 
-def as_array(array: npt.ArrayLike, name: str, dtype: npt.DTypeLike = None) -> npt.NDArray[Any]:
+def as_array(array: npt.ArrayLike, name: str, dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
     """numpy.asarray, whose errors, as of rows that differ in length, begin with the name."""
     try:
         return np.asarray(array, dtype)
@@ -143,8 +143,8 @@ def world_indices(worlds: Worlds, world_count: int, name: str = "worlds") -> lis
 
 def snapshot_list(snapshot: Snapshots, name: str = "snapshot") -> list[bytes]:
     """A list for `repeated bytes snapshot`. Raises TypeError for what is neither bytes nor a sequence of them."""
-    is_one, is_several = isinstance(snapshot, (bytes, bytearray, memoryview)), isinstance(snapshot, Iterable)
-    given = [snapshot] if is_one or not is_several else list(snapshot)
+    is_one = isinstance(snapshot, (bytes, bytearray, memoryview)) or not isinstance(snapshot, Iterable)
+    given: list[Any] = [snapshot] if is_one else list(snapshot)
     if not all(isinstance(one, (bytes, bytearray, memoryview)) for one in given):
         raise TypeError(f"{name}: wants bytes, or one bytes a world, as get_state(fields=[\"snapshot\"]) gives them")
     if not given:
