@@ -232,6 +232,10 @@ absl::StatusOr<model::EqualitySpec> to_equality(const std::string& path, const v
     return invalid_field(absl::StrCat(path, ".polynomial"),
                          absl::StrCat("may have at most 5 numbers; it has ", message.polynomial_size()));
   }
+  if (equality.has_second && message.polynomial().empty()) {
+    return invalid_field(absl::StrCat(path, ".polynomial"),
+                         "must have 1 to 5 numbers where there is a second; it has 0");
+  }
   for (int i = 0; i < message.polynomial_size(); ++i) {
     equality.polynomial[static_cast<std::size_t>(i)] = message.polynomial(i);
   }

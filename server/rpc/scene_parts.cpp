@@ -208,7 +208,8 @@ void fill_equality(const model::EqualitySpec& equality, v1::EqualitySpec& messag
   fill(equality.first, *message.mutable_first());
   if (equality.has_second) fill(equality.second, *message.mutable_second());
   auto end = equality.polynomial.end();
-  while (end != equality.polynomial.begin() && *(end - 1) == 0) --end;
+  const auto least = equality.polynomial.begin() + 1;
+  while (end != least && *(end - 1) == 0) --end;
   message.mutable_polynomial()->Assign(equality.polynomial.begin(), end);
   message.set_stiffness(equality.stiffness);
   message.set_damping(equality.damping);

@@ -5,6 +5,7 @@ import unittest
 import numpy as np
 
 import axion
+from axion.v1 import actuator_pb2
 from axiond_case import AxiondCase
 
 PRESETS = ("default", "axion_seed", "velocity")
@@ -265,6 +266,58 @@ class Mechanisms(AxiondCase):
                 (("actuators", 0, "effort_lower"), 9, "scene.actuators[0].effort_lower"),
                 (("shapes", 0, "contact_damping"), 9, "scene.shapes[0].contact_damping")):
             self.assertEqual(refused(set_to(path, value))[0], [field])
+
+    def test_an_equality_of_two_coordinates_names_its_polynomial(self):
+        def two_rotors(*polynomial, second=True):
+            scene, first = rotor()
+            other = scene.hinge("other", scene.body("other", mass=1, inertia=(0.3, 0.5, 0.3)), axis=Y)
+            equality = scene.proto.equalities.add(name="gear", polynomial=polynomial)
+            equality.first.joint = first
+            if second:
+                equality.second.joint = other
+            return scene
+
+        fields, text = self.refused(lambda: self.client.create_model(scene=two_rotors()))
+        self.assertEqual(fields, ["scene.equalities[0].polynomial"])
+        self.assertIn("must have 1 to 5 numbers where there is a second; it has 0", text)
+        for scene in (two_rotors(0), two_rotors(second=False)):  # both hold the first at 0, and say so
+            model = self.client.create_model(scene=scene)
+            described = self.client.get_scene(model).proto.equalities[0]
+            self.assertEqual(list(described.polynomial), [0])
+            self.client.create_model(scene=self.client.get_scene(model))
+
+    def test_a_filter_of_no_time_follows_within_a_step(self):
+        scene, axle = rotor()
+        scene.actuator("motor", "motor", axle, activation=actuator_pb2.ACTIVATION_KIND_FILTER)
+        _, batch = self.batch(scene, 1e-3)
+        batch.step(control=[[3.0]])
+        self.assertEqual(batch.get_state("activation")["activation"].tolist(), [[3.0]])
+
+    def test_the_first_branch_of_a_path_may_count_by_a_pulley_too(self):
+        def length(*pulleys):
+            scene, _ = rotor()
+            path = scene.proto.tendons.add(name="string").path
+            for divisor in pulleys:
+                path.add(kind=actuator_pb2.TENDON_POINT_KIND_PULLEY, divisor=divisor)
+            for body, x in ((-1, 3), (0, 1)):
+                path.add(kind=actuator_pb2.TENDON_POINT_KIND_SITE, frame=scene.frame(body, (x, 0, 0)))
+            scene.sensor("tendon_position", "length", tendon=0)
+            _, batch = self.batch(scene, 1e-3)
+            return float(batch.step(outputs=["sensor_data"])["sensor_data"].flat[0])
+
+        self.assertAlmostEqual(length(), 2, places=9)
+        self.assertAlmostEqual(length(4), 0.5, places=9)
+
+    def test_an_impedance_beyond_the_law_s_is_its_nearest(self):
+        def motion(*solimp):
+            scene = four_bar()
+            for shape in scene.proto.shapes:  # mixed first
+                shape.softness.solimp.extend(solimp)
+            _, batch = self.batch(scene, 1e-3, options={"contact_softness": "mjcf"})
+            return batch.step(steps=600, outputs=["body_pose"])["body_pose"].tobytes()
+
+        self.assertEqual(motion(2, 7, -1, 3, 500), motion(0.9999, 0.9999, 0, 0.9999, 100))
+        self.assertNotEqual(motion(2, 7, -1, 3, 500), motion(0.9, 0.95, 0.001, 0.5, 2))
 
 
 if __name__ == "__main__":
