@@ -9,7 +9,7 @@ set -euo pipefail
 build_packages=(
   build-essential ca-certificates ccache cmake git ninja-build pkg-config
   libabsl-dev libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
-  libcairo2-dev libpng-dev libqhull-dev libsqlite3-dev libssl-dev libtinyxml2-dev libspdlog-dev nlohmann-json3-dev
+  libpng-dev libqhull-dev libsqlite3-dev libssl-dev libtinyxml2-dev libspdlog-dev nlohmann-json3-dev
   prometheus-cpp-dev
   python3 python3-pip python3-venv
 )

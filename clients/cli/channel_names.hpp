@@ -1,4 +1,4 @@
-// What the numbers of a field are called, with their units, for plots and lines.
+// What the numbers of a field are called, with their units.
 #pragma once
 
 #include <cstdint>

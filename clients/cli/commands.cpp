@@ -32,7 +32,7 @@ const std::vector<Command>& commands() {
        {"steps", "control", "hold", "outputs", "show"},
        run_step},
       {"run", "batches/ID|models/ID|FILE", "step for some simulated seconds with a progress bar, and record",
-       joined({"seconds", "every", "control", "hold", "keyframe", "trace", "trace_worlds", "csv", "png"}, kNewBatch),
+       joined({"seconds", "every", "control", "hold", "keyframe", "trace", "trace_worlds", "csv"}, kNewBatch),
        run_run},
       {"state", "batches/ID", "print the state of worlds", {"fields", "show"}, run_state},
       {"reset", "batches/ID", "start worlds again", {"keyframe", "only"}, run_reset},

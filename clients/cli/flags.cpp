@@ -72,7 +72,6 @@ ABSL_FLAG(Words, trace, Words({"body_pose:0", "body_pose:2"}),
 ABSL_FLAG(int32_t, trace_worlds, 8, "worlds to record, from the first");
 ABSL_FLAG(std::string, keyframe, "", "reset to this keyframe first");
 ABSL_FLAG(std::string, csv, "", "write the records to this file");
-ABSL_FLAG(std::string, png, "", "draw the records into this file");
 
 ABSL_FLAG(Words, fields, {}, "names of fields to print; empty prints all");
 

@@ -59,7 +59,6 @@ ABSL_DECLARE_FLAG(std::vector<std::string>, trace);
 ABSL_DECLARE_FLAG(int32_t, trace_worlds);
 ABSL_DECLARE_FLAG(std::string, keyframe);
 ABSL_DECLARE_FLAG(std::string, csv);
-ABSL_DECLARE_FLAG(std::string, png);
 // state
 ABSL_DECLARE_FLAG(std::vector<std::string>, fields);
 // reset

@@ -1,4 +1,4 @@
-// axion run: steps for some simulated seconds with a progress bar, records, and writes CSV and PNG.
+// axion run: steps for some simulated seconds with a progress bar, records, and writes CSV.
 #include <algorithm>
 #include <cmath>
 
@@ -7,11 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "clients/cli/channel_names.hpp"
 #include "clients/cli/commands.hpp"
 #include "clients/cli/flags.hpp"
 #include "clients/cli/local_errors.hpp"
-#include "clients/cli/plot.hpp"
 #include "clients/cli/print.hpp"
 #include "clients/cli/progress.hpp"
 #include "clients/cli/target.hpp"
@@ -104,25 +102,6 @@ absl::Status record(const client::Batch& batch, const std::vector<double>& contr
   return absl::OkStatus();
 }
 
-absl::Status write_files(const Trace& trace, const client::Client& client, const client::Batch& batch) {
-  if (const std::string path = absl::GetFlag(FLAGS_csv); !path.empty()) {
-    if (const auto status = trace.write_csv(path); !status.ok()) {
-      return status;
-    }
-  }
-  if (const std::string path = absl::GetFlag(FLAGS_png); !path.empty()) {
-    const std::string title = absl::StrFormat("%d of %d worlds, dt %g s, %s", trace.world_count(), batch.world_count(),
-                                              batch.dt(), batch.info().device());
-    const auto model = client.get_model(batch.info().model());
-    std::vector<std::string> names;  // without the model, which may have been deleted by now, a plot has its labels
-    for (const Channel& channel : trace.channels()) {
-      names.push_back(model.ok() ? channel_name(*model, channel) : "");
-    }
-    return write_png(trace, names, title, path);
-  }
-  return absl::OkStatus();
-}
-
 void print_summary(const Summary& summary, const client::Batch& batch, bool json) {
   const double rate = static_cast<double>(summary.world_steps) / std::max(summary.wall_seconds, 1e-9);
   if (json) {
@@ -133,18 +112,15 @@ void print_summary(const Summary& summary, const client::Batch& batch, bool json
                 {"world_steps_per_second", rate},
                 {"outcomes", summary.outcomes},
                 {"unconverged_world_calls", summary.unconverged_rows},
-                {"csv", absl::GetFlag(FLAGS_csv)},
-                {"png", absl::GetFlag(FLAGS_png)}});
+                {"csv", absl::GetFlag(FLAGS_csv)}});
     return;
   }
   absl::PrintF("%d world-steps of %d worlds in %.2f s: %.0f world-steps/s, %.2f x real time\n", summary.world_steps,
                batch.world_count(), summary.wall_seconds, rate, rate * batch.dt());
   absl::PrintF("outcomes %s; worlds with a step above tolerance, summed over %d calls: %d\n",
                outcome_text(summary.outcomes), summary.calls, summary.unconverged_rows);
-  for (const std::string& path : {absl::GetFlag(FLAGS_csv), absl::GetFlag(FLAGS_png)}) {
-    if (!path.empty()) {
-      absl::PrintF("wrote %s\n", path);
-    }
+  if (const std::string path = absl::GetFlag(FLAGS_csv); !path.empty()) {
+    absl::PrintF("wrote %s\n", path);
   }
 }
 
@@ -178,10 +154,9 @@ absl::Status run_run(const Invocation& invocation) {
   if (invocation.words.size() != 1) {
     return usage_error("run takes one batches/ID, models/ID, or MJCF or URDF file");
   }
-  for (const std::string& path : {absl::GetFlag(FLAGS_csv), absl::GetFlag(FLAGS_png)}) {
-    if (const auto status = check_writable(path); !status.ok()) {
-      return status;  // before minutes of stepping whose records would be lost
-    }
+  const std::string csv = absl::GetFlag(FLAGS_csv);
+  if (const auto status = check_writable(csv); !status.ok()) {
+    return status;  // before minutes of stepping whose records would be lost
   }
   auto batch = open_batch(invocation.client, invocation.words.front());
   if (!batch.ok()) {
@@ -222,7 +197,7 @@ absl::Status run_run(const Invocation& invocation) {
     return ended;
   }
   // What was recorded until Ctrl-C, or until the server was lost, is written all the same.
-  if (const auto status = write_files(trace, invocation.client, *batch); !status.ok()) {
+  if (const auto status = csv.empty() ? absl::OkStatus() : trace.write_csv(csv); !status.ok()) {
     return ended.ok() ? status : ended;
   }
   print_summary(summary, *batch, invocation.json);

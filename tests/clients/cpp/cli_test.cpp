@@ -1,26 +1,20 @@
-#include <cairo.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <set>
 
 #include "absl/flags/reflection.h"
 #include "clients/cli/channel_names.hpp"
 #include "clients/cli/commands.hpp"
-#include "clients/cli/plot.hpp"
 #include "clients/cli/print.hpp"
 #include "clients/cli/scene_files.hpp"
 #include "clients/cli/solver_choices.hpp"
 #include "clients/cli/trace.hpp"
 #include "clients/cpp/tensor.hpp"
-
-// The font library that cairo uses keeps what it has read; the leak checker of the sanitizer builds asks here.
-extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig"; }  // NOLINT
 
 namespace axion::cli {
 namespace {
@@ -294,58 +288,7 @@ TEST(Trace, csv_has_a_row_for_each_record_and_world) {
   EXPECT_FALSE(small_trace().write_csv("/nowhere/trace.csv").ok());
 }
 
-TEST(Plot, writes_a_png_also_when_a_value_is_not_finite) {
-  Trace trace = small_trace();
-  const v1::Tensor broken = tensor_of({0, 0, std::numeric_limits<double>::quiet_NaN(), 0, 0, 5}, {2, 1, 3});
-  ASSERT_TRUE(trace.append({0.3}, {&broken}).ok());
-  const std::string path = temporary("trace.png");
-  const auto status = write_png(trace, {"trunk z (m)"}, "two worlds", path);
-  ASSERT_TRUE(status.ok()) << status;
-  EXPECT_EQ(content_of(path).substr(0, 8), "\x89PNG\r\n\x1a\n");
-  std::filesystem::remove(path);
-  EXPECT_FALSE(write_png(Trace({{"body_pose", 2}}, 2), {}, "nothing", path).ok());
-}
-
-TEST(Plot, numbers_of_any_length_stay_within_the_picture) {
-  Trace trace({{"body_pose", 2}}, 1);
-  const v1::Tensor first = tensor_of({0, 0, -0.030601061}, {1, 1, 3}),
-                   second = tensor_of({0, 0, -0.030601139}, {1, 1, 3});
-  ASSERT_TRUE(trace.append({0.1}, {&first}).ok());
-  ASSERT_TRUE(trace.append({0.2}, {&second}).ok());
-  const std::string path = temporary("long.png");
-  ASSERT_TRUE(write_png(trace, {}, "one world", path).ok());
-  cairo_surface_t* picture = cairo_image_surface_create_from_png(path.c_str());
-  const int height = cairo_image_surface_get_height(picture), stride = cairo_image_surface_get_stride(picture);
-  ASSERT_GT(height, 100);
-  const unsigned char* pixels = cairo_image_surface_get_data(picture);
-  for (int row = 0; row < height; ++row) {
-    EXPECT_EQ(static_cast<int>(pixels[row * stride]), 255) << "row " << row;  // nothing is cut by the left edge
-  }
-  cairo_surface_destroy(picture);
-  std::filesystem::remove(path);
-}
-
-TEST(Plot, ticks_cover_the_range_in_round_steps) {
-  EXPECT_EQ(nice_ticks(0.0, 10.0, 5), (std::vector<double>{0, 2, 4, 6, 8, 10}));
-  const auto narrow = nice_ticks(0.281, 0.304, 6);
-  EXPECT_LE(narrow.front(), 0.281);
-  EXPECT_GE(narrow.back(), 0.304);
-  const double infinity = std::numeric_limits<double>::infinity();
-  for (const auto& ticks : {nice_ticks(3, 3, 5), nice_ticks(infinity, -infinity, 5), nice_ticks(0, 0, 5)}) {
-    EXPECT_GE(ticks.size(), 2u);
-    EXPECT_LT(ticks.front(), ticks.back());
-    EXPECT_LT(ticks.size(), 50u);
-  }
-}
-
-TEST(Plot, ticks_that_lie_close_together_are_told_apart) {
-  EXPECT_EQ(tick_texts(nice_ticks(0.0, 10.0, 5)), (std::vector<std::string>{"0", "2", "4", "6", "8", "10"}));
-  EXPECT_EQ(tick_texts({0.2990502, 0.2990504, 0.2990506}),
-            (std::vector<std::string>{"0.2990502", "0.2990504", "0.2990506"}));
-  EXPECT_EQ(tick_texts({-0.05, 0, 0.05}), (std::vector<std::string>{"-0.05", "0", "0.05"}));
-}
-
-TEST(Plot, numbers_are_called_by_what_they_belong_to_with_their_units) {
+TEST(Channels, numbers_are_called_by_what_they_belong_to_with_their_units) {
   v1::Model model;
   model.add_bodies()->set_name("trunk");
   model.add_bodies();
