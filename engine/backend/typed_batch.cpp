@@ -102,7 +102,10 @@ Result<std::unique_ptr<EngineBatch::RowsChange>> TypedBatch<Real>::prepare_rows(
     std::span<const std::int32_t> worlds, std::vector<std::vector<double>> rows,
     const std::function<std::string(std::size_t)>& name, bool move) const {
   auto prepared = std::make_unique<TypedRows>();
-  if (variation_ == nullptr) prepared->first = std::make_unique<Variation<Real>>(model(), spec().world_count);
+  if (variation_ == nullptr) {
+    const bool is_soft = spec().options.contact_softness == model::ContactSoftness::kMjcf;
+    prepared->first = std::make_unique<Variation<Real>>(model(), spec().world_count, is_soft);
+  }
   const Variation<Real>& variation = variation_ == nullptr ? *prepared->first : *variation_;
   Result<VariationChange> change = variation.prepare(worlds, std::move(rows), name);
   if (!change.ok()) return change.error();

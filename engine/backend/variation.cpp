@@ -44,10 +44,10 @@ VariationChange::Patch make_patch(const model::ModelArrays<Real>& base_arrays, c
 }  // namespace
 
 template <typename Real>
-Variation<Real>::Variation(const EngineModel& model, int world_count)
+Variation<Real>::Variation(const EngineModel& model, int world_count, bool is_soft)
     : arrays_(model.arrays<Real>()),
       user_(model.user<Real>()),
-      variants_(model.compiled(), model.info().scene),
+      variants_(model.compiled(), model.info().scene, is_soft),
       defaults_(model::parameter_values(model.compiled())),
       model_frames_(model.compiled()),
       rows_(static_cast<std::size_t>(world_count)),

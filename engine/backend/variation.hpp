@@ -33,7 +33,8 @@ struct VariationChange {
 template <typename Real>
 class Variation {
  public:
-  Variation(const EngineModel& model, int world_count);
+  // `is_soft`: steps ask for laws of soft contacts, limits and friction.
+  Variation(const EngineModel& model, int world_count, bool is_soft);
 
   // The row of a world; empty: the model's numbers.
   const std::vector<double>& row(int world) const { return rows_[static_cast<std::size_t>(world)]; }

@@ -100,6 +100,7 @@ class SceneChecker {
 
   const SceneSpec& scene_;
   std::optional<Error> error_;
+  bool skips_names_ = false;
   std::vector<bool> closes_loop_;   // [joint]
   std::vector<int> joint_of_body_;  // the joint that carries it; -1: none
   std::unordered_set<std::string> mesh_names_, field_names_;

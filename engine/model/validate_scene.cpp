@@ -95,6 +95,7 @@ void SceneChecker::text(const std::string& item, const std::string& value) {
 }
 
 void SceneChecker::name(const std::string& item, const std::string& value, std::unordered_set<std::string>& seen) {
+  if (skips_names_) return;
   if (value.empty()) fail(item, "name", "must not be empty");
   text(item, value);
   if (ok() && !seen.insert(value).second) fail(item, "name", "is used twice: \"" + shown(value) + "\"");
@@ -415,13 +416,16 @@ Status SceneChecker::run() {
 // In the order of run(), so that the first fault is the same one.
 Status SceneChecker::run_numbers(ParameterSet changed) {
   const auto has = [changed](ParameterOf of) { return (changed & set_of(of)) != 0; };
+  skips_names_ = true;  // no number changes one
   if (has(ParameterOf::kWorld)) world();
   if (ok() && has(ParameterOf::kBodies)) bodies();
   if (ok() && has(ParameterOf::kAxes)) joints();
   if (ok()) tree();  // what follows relies on it
   if (ok() && has(ParameterOf::kBodies)) welds();
   if (ok() && has(ParameterOf::kShapes)) {
+    skips_names_ = false;
     meshes(), height_fields();  // for their names
+    skips_names_ = true;
     shapes();
   }
   if (ok() && has(ParameterOf::kActuators)) actuators();

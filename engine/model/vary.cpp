@@ -145,19 +145,20 @@ void take_read_masses(const CompiledModel& model, std::vector<BodySpec>& bodies)
 }
 
 // The parts of each body, as its mass has changed: bodies of `source`, lifts, and parts that a fluid resists.
-void change_parts(const CompiledModel& model, const SceneSpec& changed, SceneSpec& source, WeldedScene& welded) {
+// `read` are the model's bodies as they are read.
+void change_parts(const CompiledModel& model, const std::vector<BodySpec>& read, const SceneSpec& changed,
+                  SceneSpec& source, WeldedScene& welded) {
   const std::size_t count = changed.bodies.size();
   std::vector<MassChange> changes(count);
   std::vector<int> fluid_parts(count, 0), root(count, -1);
   bool any = false;
   std::vector<double> armature(count, 0.0);
-  std::vector<BodySpec> before = model.welded.scene.bodies, after = changed.bodies;
-  read_masses(model.welded.unread, before), read_masses(model.welded.unread, after);
-  for (const UnreadMass& unread : model.welded.unread) armature[at(unread.body)] = unread.armature;
-  for (std::size_t b = 0; b < count; ++b) {
-    changes[b] = mass_change(before[b], after[b]);
-    any = any || changes[b].any;
+  for (std::size_t b = 0; b < count; ++b) changes[b] = mass_change(read[b], changed.bodies[b]);
+  for (const UnreadMass& unread : model.welded.unread) {
+    armature[at(unread.body)] = unread.armature;
+    changes[at(unread.body)] = mass_change(read[at(unread.body)], as_read(changed.bodies[at(unread.body)], unread));
   }
+  for (const MassChange& change : changes) any = any || change.any;
   if (!any) return;
   for (std::size_t i = 0; i < source.bodies.size(); ++i) {
     const int merged = welded.body_map[i];
@@ -192,8 +193,10 @@ void change_parts(const CompiledModel& model, const SceneSpec& changed, SceneSpe
   }
 }
 
-// Varied models have the hulls and height fields of the model: their scenes need but the names.
+// Varied models have the hulls and height fields of the model: their scenes need but the names. Nothing of them asks for
+// keyframes.
 void shed_assets(SceneSpec& scene) {
+  scene.keyframes.clear();
   for (MeshSpec& mesh : scene.meshes) mesh.vertices.clear();
   for (HeightFieldSpec& field : scene.height_fields) {
     field.columns = field.rows = 2;
@@ -253,10 +256,13 @@ std::vector<double> parameter_values(const CompiledModel& model) {
   return values;
 }
 
-ModelVariants::ModelVariants(const CompiledModel& model, const SceneSpec& source) : source_(source) {
+ModelVariants::ModelVariants(const CompiledModel& model, const SceneSpec& source, bool is_soft)
+    : source_(source), has_laws_(is_soft || !model.arrays.lock_softness.empty()) {
   auto kept = std::make_shared<CompiledModel>(model);
   shed_assets(kept->welded.scene), shed_assets(source_);
   kept->arrays.hull_vertices.clear();
+  read_ = kept->welded.scene.bodies;
+  read_masses(kept->welded.unread, read_);
   model_ = std::move(kept), mobilities_ = std::make_shared<const Mobilities>(*model_);
 }
 
@@ -288,10 +294,10 @@ Result<CompiledModel> ModelVariants::vary(std::span<const double> values) const 
   const bool has_own = (changed & kMasses) != 0;
   if (has_own) {
     own_source = source_;
-    change_parts(*model_, welded.scene, own_source, welded);
+    change_parts(*model_, read_, welded.scene, own_source, welded);
   }
   CompiledModel varied = recompile(*model_, has_own ? own_source : source_, std::move(welded),
-                                   (changed & kMobilities) != 0 ? nullptr : mobilities_.get());
+                                   has_laws_ && (changed & kMobilities) != 0 ? nullptr : mobilities_.get());
   if (!same_structure(model_->arrays, varied.arrays)) {
     return Error{ErrorCode::kInternal, "", "The numbers change the structure of the model."};
   }

@@ -34,8 +34,9 @@ std::vector<double> parameter_values(const CompiledModel& model);
 // What varied models are made of.
 class ModelVariants {
  public:
-  // `source` is what the model was compiled from. Neither need live on.
-  ModelVariants(const CompiledModel& model, const SceneSpec& source);
+  // `source` is what the model was compiled from. Neither need live on. Where steps ask for no laws of soft contacts,
+  // limits and friction (not `is_soft`), and the model has no lock that may be eased, these laws stay the model's.
+  ModelVariants(const CompiledModel& model, const SceneSpec& source, bool is_soft = true);
 
   // The model without its hulls: what varied models are alike in.
   const CompiledModel& model() const { return *model_; }
@@ -48,7 +49,9 @@ class ModelVariants {
 
  private:
   std::shared_ptr<const CompiledModel> model_;
+  std::vector<BodySpec> read_;                    // bodies of model_ as they are read
   std::shared_ptr<const Mobilities> mobilities_;  // of model_
+  bool has_laws_;                                 // that follow from mobilities and that a step asks for
   SceneSpec source_;
 };
 
