@@ -51,8 +51,8 @@ class ModelVariants {
   std::shared_ptr<const CompiledModel> model_;
   std::vector<BodySpec> read_;                    // bodies of model_ as they are read
   std::shared_ptr<const Mobilities> mobilities_;  // of model_
-  bool has_laws_;                                 // that follow from mobilities and that a step asks for
   SceneSpec source_;
+  bool has_laws_;  // that follow from mobilities and that a step asks for
 };
 
 }  // namespace axion::model
