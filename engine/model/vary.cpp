@@ -193,8 +193,8 @@ void change_parts(const CompiledModel& model, const std::vector<BodySpec>& read,
   }
 }
 
-// Varied models have the hulls and height fields of the model: their scenes need but the names. Nothing of them asks for
-// keyframes.
+// Varied models have the hulls and height fields of the model: their scenes need but the names. Nothing of them asks
+// for keyframes.
 void shed_assets(SceneSpec& scene) {
   scene.keyframes.clear();
   for (MeshSpec& mesh : scene.meshes) mesh.vertices.clear();
