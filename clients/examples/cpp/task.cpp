@@ -47,7 +47,8 @@ int main(int argc, char** argv) try {
       action[i] = 0.5 * static_cast<double>((static_cast<std::size_t>(step) + i) % 3) - 0.5;
     }
     const auto answer = batch.step_task({.action = action}).value();
-    for (const double reward : answer.reward().value()) {
+    const auto rewards = answer.reward().value();
+    for (const double reward : rewards) {
       total += reward;
     }
     for (int world = 0; world < kWorlds; ++world) {

@@ -83,7 +83,7 @@ inline double depth_by_search(const Body& a, const Body& b) {
   std::vector<Vec> tried;
   for (const auto& [depth, n] : found) {
     // Those of one valley lead to one end.
-    if (std::any_of(tried.begin(), tried.end(), [&](const Vec& m) { return math::dot(m, n) > 0.97; })) continue;
+    if (std::any_of(tried.begin(), tried.end(), [&n = n](const Vec& m) { return math::dot(m, n) > 0.97; })) continue;
     tried.push_back(n);
     least = std::min(least, refine(a, b, n));
     if (tried.size() == kRefined) break;

@@ -321,9 +321,9 @@ TEST(MjcfMesh, files_cut_off_or_with_wrong_bytes_do_no_harm) {
   for (const auto& [name, whole] :
        {std::pair<std::string, std::string>{"m.stl", stl()}, {"m.obj", kObj}, {"m.msh", msh()}}) {
     const std::string xml = scene_of("<mesh file=\"" + name + "\"/>", "<geom type=\"mesh\" mesh=\"m\"/>");
-    const auto offer = [&](const std::string& bytes) {
+    const auto offer = [&, file = name](const std::string& bytes) {
       ImportOptions options;
-      options.assets[name] = bytes;
+      options.assets[file] = bytes;
       const Result<ImportedScene> imported = import_mjcf(xml, options);
       if (!imported.ok()) {
         EXPECT_FALSE(imported.error().message.empty());
