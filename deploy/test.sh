@@ -96,8 +96,8 @@ wait "$package"
 package=
 
 stage "Tests"
-# Two more than there are cores: many tests wait most of their time.
-ctest --preset "$preset" --parallel $((jobs + 2))
+# Three for each core: many tests wait most of their time.
+ctest --preset "$preset" --parallel $((jobs * 3))
 
 $all || exit 0
 
