@@ -14,10 +14,10 @@ build_packages=(
   python3 python3-pip python3-venv
 )
 test_packages=(
-  clang-format-14 clang-tidy-14 libeigen3-dev libfcl-dev libgmock-dev libgtest-dev libmujoco-dev libzstd-dev
+  clang-14 clang-format-14 clang-tidy-14 libeigen3-dev libfcl-dev libgmock-dev libgtest-dev libmujoco-dev libzstd-dev
   haproxy openssl prometheus
 )
-fuzz_packages=(clang-14 libclang-rt-14-dev)
+fuzz_packages=(libclang-rt-14-dev)
 
 packages=("${build_packages[@]}")
 case "${1:-test}" in
