@@ -11,7 +11,7 @@
 // the greatest that the right side can be. Else the step is left as it was.
 //
 // Contacts that gave way do so in the next step from the start, until they are opened, or nothing proves that they
-// cannot be, or no such step is solved: it then starts anew with rigid ones.
+// cannot be.
 //
 // In: an evaluated iterate. Out: an iterate, contact_rebound. Cost: nothing where no rigid contact of joined bodies is
 // deep; one attempt in the first step.
@@ -145,20 +145,6 @@ template <typename Real, typename Team>
 AXION_HD_RARE void mark_giving(const Team& team, Problem<Real>& p) {
   constraints::find_rebounds<Real>(team, p.m, p.w, p.s, p.contact_count);
   if (p.moment_count > 0) p.moment_count = constraints::build_moment_rows<Real>(team, p.m, p.w, p.contact_count);
-}
-
-// Makes contacts rigid that give way because they did so in the last step. Returns whether any did.
-template <typename Real, typename Team>
-AXION_HD_RARE bool forget_giving(const Team& team, Problem<Real>& p) {
-  const Real gives = team.template max<Real>(p.contact_count, [&](int i) {
-    return p.w.contact_rebound[i] == Real(constraints::kGivingWay) ? Real(1) : Real(0);
-  });
-  if (p.s.contacts_give || !(gives > Real(0))) return false;
-  team.for_each(p.w.warm_count[0], [&](int i) {
-    if (p.w.warm[i].approach == Real(constraints::kGivingWay)) p.w.warm[i].approach = 0;
-  });
-  mark_giving(team, p);
-  return true;
 }
 
 // Whether a contact that may give way is pressed together by others: it stays, though it pushes with far more than what

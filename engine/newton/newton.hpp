@@ -191,16 +191,6 @@ AXION_HD_CALL void fall_back(const Team& team, Problem<Real>& p, NewtonResult<Re
   }
 }
 
-// Solves from the last velocities in the joint mode that is asked for, or in one that it falls back to.
-template <typename Real, typename Team>
-AXION_HD_RARE void solve_anew(const Team& team, Problem<Real>& p, model::JointMode asked, NewtonResult<Real>& result) {
-  p.joint_mode = asked, result.fallback = false;
-  start_at_last(team, p);
-  prepare_mode(team, p);
-  result.ratio = attempt(team, p, result.counts, false);
-  fall_back(team, p, result);
-}
-
 // Solves the step. Starts at u⁻ or, where the step was solved with other contacts, which `solved` counts, at what came
 // of it.
 template <typename Real, typename Team>
@@ -217,14 +207,13 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
   result.ratio = attempt(team, p, result.counts, solved >= 0);
   fall_back(team, p, result);
   if (p.m.lock_softness_count > 0 && ease_unmet(team, p, result.ratio)) {
-    solve_anew(team, p, asked, result);
+    p.joint_mode = asked, result.fallback = false;
+    start_at_last(team, p);
+    prepare_mode(team, p);
+    result.ratio = attempt(team, p, result.counts, false);
+    fall_back(team, p, result);
   }
   if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
-  if (!p.m.is_soft && !(result.ratio <= Real(1)) && forget_giving(team, p)) {
-    p.s.push_share = 1;
-    solve_anew(team, p, asked, result);
-    if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
-  }
   if (!p.m.is_soft && should_give_way(team, p, result.ratio)) {
     result.ratio = give_way(team, p, result.counts, result.ratio);
   }

@@ -299,26 +299,5 @@ TEST(GivingContact, opens_where_a_motion_does) {
   }
 }
 
-// Two fingers of two links that start up to 27 mm in their palm and in each other. A step that fails with contacts that
-// gave way in the last one starts anew: 34 of 50 steps are solved, and 14 where it does not.
-TEST(GivingContact, is_forgotten_where_a_step_fails_with_it) {
-  const char* xml = R"(<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
-    <geom type="box" size="0.06 0.033 0.03" pos="0.04 0 0"/>
-    <body pos="0.018 0.012 0"><joint axis="0 0 1" damping="0.1" frictionloss="0.5" range="0 0.6"/>
-      <geom type="box" size="0.039 0.0109 0.0218" pos="0.039 0.01 0" mass="0.17"/>
-      <body pos="0.078 0.005 0"><joint axis="0 0 -1" damping="0.1" range="0 0.6"/>
-        <geom type="box" size="0.029 0.0109 0.0218" pos="0.029 -0.009 0" mass="0.04"/></body></body>
-    <body pos="0.011 -0.012 0"><joint axis="0 0 -1" damping="0.1" range="0 0.6"/>
-      <geom type="box" size="0.03 0.0077 0.0154" pos="0.03 -0.01 0" mass="0.17"/>
-      <body pos="0.059 -0.005 0"><joint axis="0 0 1" damping="0.1" range="0 0.6"/>
-        <geom type="box" size="0.022 0.0077 0.0154" pos="0.022 0.005 0" mass="0.04"/></body></body>
-    </worldbody></mujoco>)";
-  testing::SingleWorld<double> world(import::imported(xml).scene, options(false), 0.002);
-  const Outcomes run = step_on(world, 50);
-  EXPECT_GE(run.converged, 25);
-  EXPECT_LT(run.joint_error, 1e-5);
-  EXPECT_LT(run.fastest, 2.5);
-}
-
 }  // namespace
 }  // namespace axion::infeasible_test
