@@ -8,7 +8,7 @@
 namespace axion::server::schedule {
 
 struct Limits {
-  absl::Duration model_ttl = absl::InfiniteDuration();    // of models that nobody names and no batch uses
+  absl::Duration model_ttl = absl::InfiniteDuration();    // of a model that no call names and no batch uses
   absl::Duration asset_idle_timeout = absl::Seconds(60);  // of uploads and downloads whose client stands still
   std::int64_t max_message_bytes = 64 << 20;              // either direction
   std::int64_t max_worlds = 65536;                        // of all batches together
