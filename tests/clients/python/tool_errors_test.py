@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from axiond_case import AXIOND, AxiondCase, AxiondProcess
-from tool_test import HAS_EXTRAS, QUADRUPED, tool
+from tool_test import HAS_EXTRAS, QUADRUPED, tool, tool_here
 
 NOBODY = "127.0.0.1:9"  # where nothing listens
 
@@ -21,7 +21,7 @@ class Endings(AxiondCase):
 
     def ends(self, words, code, pattern, server=None):
         with self.subTest(words=words):
-            found, told, error = tool(*words, f"--server={server or self.target}")
+            found, told, error = tool_here(*words, f"--server={server or self.target}")
             self.assertEqual((found, told), (code, ""), error)
             self.assertRegex(error, rf"^axion {words[0]}: {pattern}")
             for noise in ("Traceback", "libprotobuf", "terminate called"):
