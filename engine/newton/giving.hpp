@@ -129,9 +129,19 @@ AXION_HD_RARE bool nothing_opens(const Team& team, const Problem<Real>& p) {
          push > Real(GivingParameters::kLever) * (greatest_load(team, p) + greatest_friction(team, p));
 }
 
+// Whether contacts give way because they did so in the last step.
+template <typename Real, typename Team>
+AXION_HD_RARE bool give_as_last(const Team& team, const Problem<Real>& p) {
+  if (p.s.contacts_give) return false;
+  return team.template max<Real>(p.contact_count, [&](int i) {
+    return p.w.contact_rebound[i] == Real(constraints::kGivingWay) ? Real(1) : Real(0);
+  }) > Real(0);
+}
+
 // Whether a step with an iterate of this ratio is to be solved again with contacts that give way.
 template <typename Real, typename Team>
 AXION_HD_RARE bool should_give_way(const Team& team, const Problem<Real>& p, Real ratio) {
+  if (!(ratio <= Real(1)) && give_as_last(team, p)) return true;
   return team.template max<Real>(p.contact_count, [&](int i) {
     if (!(p.w.contact_rebound[i] >= Real(0)) || !constraints::may_give_way<Real>(p.m, p.s, p.w.contacts[i])) {
       return Real(0);
