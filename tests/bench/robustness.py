@@ -24,7 +24,7 @@ PRESETS = ['default', 'axion_seed', 'velocity']
 # A pile's steps cost many times a robot's, and conjugate residuals cost many times a direct solve.
 SHARE = {'sphere_pile': 0.5, 'axion_seed': 0.25}
 EXPLANATION = """\
-A world-step is one step of one world. *converged*: share of world-steps whose residuals all are within tolerance. *iterations*: mean
+A world-step is one step of one world. *converged*: share of world-steps that end CONVERGED (outcomes.md). *iterations*: mean
 and 99 % quantile of Newton steps and rounds of sweeps over contacts together; a round begins with a linearisation of the joints, or
 keeps the last round's. *Newton* and *sweeps*: means of the Newton steps alone, and of the sweeps of all rounds. *linear*: mean and
 99 % quantile of the linear solver's iterations, one a Newton step for direct solves. *fallback*: share of world-steps redone with a
