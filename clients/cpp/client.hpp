@@ -74,7 +74,8 @@ class Client {
   // The same of URDF text.
   absl::StatusOr<v1::Model> create_model_of_urdf(const std::string& urdf, const CreateModelOptions& options = {}) const;
   absl::StatusOr<v1::Model> create_model(const v1::CreateModelRequest& request) const;
-  // FULL has the scene that the model was compiled from; create_model of it makes the same model.
+  // FULL has the scene that the model was compiled from; create_model of it makes one that moves with the same bits and
+  // has no visuals.
   absl::StatusOr<v1::Model> get_model(const std::string& name, v1::ModelView view = v1::MODEL_VIEW_BASIC) const;
   absl::StatusOr<std::vector<v1::Model>> list_models() const;
   absl::Status delete_model(const std::string& name) const;  // FAILED_PRECONDITION while a batch uses it
