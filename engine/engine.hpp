@@ -1,4 +1,4 @@
-// The engine: models, batches of worlds, steps and queries. The only header that the server includes.
+// The engine: models, batches of worlds, steps and queries; with this header alone a server or a program uses it.
 //
 // A Model is an immutable compiled scene, shared by any number of batches. A Batch is N worlds of one model, resident
 // on one device, stepped at one dt with one set of solver options. `Engine::step` takes any number of requests, for
