@@ -20,7 +20,7 @@ from source_text import cpp_comments  # noqa: E402
 WORDS = re.compile(r'\b(?:the\s+same\s+of|those\s+(?:that|of)|what\s+of\s+it|whoever|nobody|everybody)\b', re.IGNORECASE)
 # In a thousand lines of prose: of the whole, a little above what there is, to be lowered as that falls; and of a room that has
 # some hundreds of lines.
-MOST, MOST_OF_ROOM, LEAST_LINES = 17.0, 50.0, 200
+MOST, MOST_OF_ROOM, LEAST_LINES = 14.0, 50.0, 200
 PYTHON = re.compile(r'''(?P<quotes>"{3}|\'{3})(?:\\.|.)*?(?P=quotes)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*''', re.DOTALL)
 # Pages whose lines are the messages of programs.
 MESSAGES = {'docs/bad_input.md', 'docs/mjcf.md'}
