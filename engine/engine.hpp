@@ -1,4 +1,4 @@
-// The engine: models, batches of worlds, steps and queries. The only header that the server includes.
+// The engine: models, batches of worlds, steps and queries; with this header alone a server or a program uses it.
 //
 // A Model is an immutable compiled scene, shared by any number of batches. A Batch is N worlds of one model, resident
 // on one device, stepped at one dt with one set of solver options. `Engine::step` takes any number of requests, for
@@ -55,7 +55,7 @@ struct WeldInfo {  // a body of the scene that became part of another
 struct MocapInfo {  // a body that clients place
   std::string name;
   model::PoseSpec X_WM;     // where it stands after a reset
-  std::vector<int> shapes;  // of ModelInfo::shapes those that go with it; their poses are those in the world then
+  std::vector<int> shapes;  // indices into ModelInfo::shapes of shapes that go with it; their poses are in the world
 };
 
 struct JointInfo {
@@ -98,7 +98,7 @@ struct ModelInfo {
   int joint_velocity_count = 0;  // nv
   int contact_capacity = 0;      // contacts a world can hold; more raises CONTACT_OVERFLOW
   std::vector<std::string>
-      warnings;            // what may surprise in the scene (model/scene_warnings.hpp), and what of it was simplified
+      warnings;            // what may surprise in the scene (model/scene_warnings.hpp), and what was simplified
   model::SceneSpec scene;  // what it was compiled from; compiled again it is the same model
   model::Fingerprint fingerprint{};  // of all in it that decides how worlds move (model/fingerprint.hpp)
 };
@@ -190,7 +190,7 @@ struct StateUpdate {
   std::vector<std::string_view> snapshots = {};
 };
 
-// How worlds start again. Clears warm starts, impulses and outcomes; controls are those of the keyframe, or zero.
+// How worlds start again. Clears warm starts, impulses and outcomes; controls are the keyframe's, or zero.
 struct ResetRequest {
   std::span<const std::int32_t> world_indices;  // empty: all
   int keyframe = -1;                            // -1: the initial state
@@ -282,7 +282,7 @@ class Batch {
   // (base/stop.hpp). The change refers to its worlds and to what the state's views refer to.
   virtual Result<std::unique_ptr<StateChange>> prepare(std::span<const std::int32_t> worlds, const StateUpdate& state,
                                                        std::optional<int> keyframe) const = 0;
-  // The first state of all worlds. The overrides are those of the spec, which were checked with it, and live on.
+  // The first state of all worlds. The overrides are the spec's, which were checked with it, and live on.
   virtual Result<std::unique_ptr<StateChange>> prepare_start(const BatchOverrides& overrides) const = 0;
   // Makes it of the worlds [first, last) in the order asked for: of all, in turn, from 0 on. Refused at first = 0
   // alone, for want of memory; then nothing has changed.

@@ -376,7 +376,7 @@ bool Server::drain(absl::Duration limit) {
   if (drained_) return true;
   drained_ = true;
   const absl::Time end = absl::Now() + limit;
-  batcher_->close();  // before the health says so: whoever reads NOT_SERVING is refused work
+  batcher_->close();  // before the health says so: a client that reads NOT_SERVING is refused work
   set_draining();
   if (service_ != nullptr) service_->begin_drain();
   if (checkpoint_ticker_ != nullptr) {

@@ -1,7 +1,7 @@
 // Signals that ask the program to end: SIGTERM, SIGINT and SIGHUP.
 //
 // They are blocked in all threads and taken by one that waits for nothing else, so no moment is without one that takes
-// them. Until the program serves, one ends it at once, as if nobody had taken it. From then on the first one is an
+// them. Until the program serves, one ends it at once, as if it had not been taken. From then on the first one is an
 // answer of `wait`, and the program drains. A second one ends it at once, but for SIGHUP: when a terminal goes, the
 // kernel and a shell send one each.
 #pragma once

@@ -22,7 +22,7 @@ struct Command {
   const char* name;
   const char* arguments;           // for the synopsis, for example "BATCH"
   const char* summary;             // one line
-  std::vector<const char*> flags;  // those that it reads besides those of every command
+  std::vector<const char*> flags;  // that it reads besides every command's
   CommandFunction function;
 };
 

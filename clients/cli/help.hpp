@@ -14,7 +14,7 @@ const Command* find_command(const std::string& name);
 // "; did you mean 'models'?" of a command that there is not, where one is near.
 std::string near_commands(const std::string& name);
 
-// Every flag of a command that is not the Python package's: those of its own, then those of every command.
+// Every flag of a command that is not the Python package's: its own, then every command's.
 std::vector<const char*> all_flags(const Command& command);
 
 // A command for programs: `verb`, `arguments`, `summary` and its `flags`, each with `name`, `value` (whether one

@@ -19,12 +19,12 @@ bool is_urdf(const std::string& path, const std::string& text);
 // The files that an MJCF document at `path` refers to, by the names that the server looks for: what it and these
 // include, models that are attached, meshes (STL, OBJ, MSH) and height fields by the compiler's mesh directory. Files
 // of a model that is attached are looked for from its folder on, and named with that before them; then from that of
-// the included document that names them. Those that are not there are left out, and the server says so if it needs
+// the included document that names them. Files that are not there are left out, and the server says so if it needs
 // them. One that is there and may not be sent (file_access.hpp) is an error; `file_folders` allow more.
 absl::StatusOr<std::map<std::string, std::string>> files_of_mjcf(const std::string& path, const std::string& text,
                                                                  const std::vector<std::string>& file_folders = {});
 
-// The meshes that links collide with, by the names that the document has; those that are not there are left out, and
+// The meshes that links collide with, by the names that the document has; meshes that are not there are left out, and
 // the server says so if it needs them. package://PACKAGE/FILE is looked for in ROS_PACKAGE_PATH and in the folders that
 // the document is in, package://FILE beside it, and what is not beside it from those folders on.
 // One that is there and may not be sent is an error, as with files_of_mjcf; packages in the folders that the document

@@ -9,7 +9,7 @@
 namespace axion::cli {
 
 // Sets the option of that name (a field of axion.v1.SolverOptions) from a word: a choice such as "axion_seed" in either
-// case, "true" or "false", or a number. INVALID_ARGUMENT names the option and, for a choice, those that there are.
+// case, "true" or "false", or a number. INVALID_ARGUMENT names the option and, for a choice, all that there are.
 absl::Status set_solver_option(const std::string& name, const std::string& word, v1::SolverOptions& options);
 
 // What the flags say.

@@ -5,7 +5,7 @@
 //   auto batch = client.create_batch(model->name(), 256);   // absl::StatusOr<Batch>: deleted when it goes out of scope
 //   auto result = batch->step({.control = control, .step_count = 200, .outputs = {"body_pose"}});
 //
-// Messages are those of proto/axion/v1. SI units and radians; quaternions are (w, x, y, z); world frame.
+// Messages are as in proto/axion/v1. SI units and radians; quaternions are (w, x, y, z); world frame.
 // Thread-safe and cheap to copy (copies share the connection). Calls block; errors are absl::Status (see status.hpp).
 // UNAVAILABLE: no server at this address, or it is shutting down; CANCELLED: it did so as the call came.
 // DEADLINE_EXCEEDED: a call took longer than `timeout`.
@@ -71,10 +71,11 @@ class Client {
 
   // Compiles MJCF text; the same content gives the same model. Model.warnings lists what was understood in part.
   absl::StatusOr<v1::Model> create_model(const std::string& mjcf, const CreateModelOptions& options = {}) const;
-  // The same of URDF text.
+  // Likewise, of URDF text.
   absl::StatusOr<v1::Model> create_model_of_urdf(const std::string& urdf, const CreateModelOptions& options = {}) const;
   absl::StatusOr<v1::Model> create_model(const v1::CreateModelRequest& request) const;
-  // FULL has the scene that the model was compiled from; create_model of it makes the same model.
+  // FULL has the scene that the model was compiled from; create_model of it makes one that moves with the same bits and
+  // has no visuals.
   absl::StatusOr<v1::Model> get_model(const std::string& name, v1::ModelView view = v1::MODEL_VIEW_BASIC) const;
   absl::StatusOr<std::vector<v1::Model>> list_models() const;
   absl::Status delete_model(const std::string& name) const;  // FAILED_PRECONDITION while a batch uses it

@@ -129,7 +129,7 @@ class Connection {
           std::is_same_v<Response, google::protobuf::Empty>) {
         return response;  // a deletion that the first attempt has done, and whose answer was lost
       }
-      // CANCELLED, which nobody here asks for, is what gRPC gives a call that comes to a server as it shuts down.
+      // CANCELLED, which is not asked for here, is what gRPC gives a call that comes to a server as it shuts down.
       const bool is_away =
           status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_code() == grpc::StatusCode::CANCELLED;
       if (!is_away || !attempts.another()) {

@@ -1,11 +1,11 @@
 // MJCF (MuJoCo XML) to SceneSpec.
 //
-// Understands the part of the format that describes rigid bodies, joints, loops, primitive shapes, motors, drives and
-// keyframes, with its defaults, compiler options and includes. Anything that would change the physics and is not
-// supported is an error unless `allow_unsupported`; anything understood only in part is a warning. Nothing is dropped
-// in silence. Source: the MJCF reference of MuJoCo 2.2, with the attributes added since; as in newer versions,
-// `autolimits` is on unless it is switched off (2.2 refuses a range without `limited` then, so no file means something
-// else).
+// Understands what describes rigid bodies and acts on them: joints, loops, shapes, meshes and height fields, tendons,
+// equalities, actuators, sensors and keyframes, with defaults, compiler options and includes. Anything that would
+// change the physics and is not supported is an error unless `allow_unsupported`; anything understood only in part is a
+// warning. Nothing is dropped in silence. Source: the MJCF reference of MuJoCo 2.2, with what has been added since; as
+// in newer versions, `autolimits` is on unless it is switched off (2.2 refuses a range without `limited` then, so no
+// file means something else).
 //
 // A body with several joints has one JointSpec whose axes are those joints in order, or a chain of them with parts of
 // the body between where one cannot be all; a body without any is fixed to its parent (engine/model/merge_welds.hpp

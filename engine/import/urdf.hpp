@@ -1,8 +1,8 @@
 // URDF (robots of ROS) to SceneSpec.
 //
-// Links become bodies, joints joints, collision geometry shapes; what is for the eye is passed over. What each element
-// becomes is listed in docs/urdf.md. Masses, inertias, frames, axes and ranges are those that MuJoCo's reader of the
-// format finds.
+// Links become bodies, joints joints, collision geometry shapes; what is for the eye becomes visuals, which move
+// nothing. What each element becomes is listed in docs/urdf.md. Masses, inertias, frames, axes and ranges are as
+// MuJoCo's reader of the format finds them.
 //
 // Bodies come depth first, children in the order of their joints in the document. Errors name the element, its line,
 // the attribute and the value, as those of import_mjcf do; so do its limits on hostile input hold. Throws nothing. May

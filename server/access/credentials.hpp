@@ -3,7 +3,7 @@
 //
 // A thread looks at the files every second and loads what has changed once it has stayed the same for one look, so that
 // a certificate and its key may be written one after the other. What is wrong with a new version is reported and the
-// one in use stays: a typing error locks nobody out, and takes no token back either.
+// one in use stays: a typing error locks no client out, and takes no token back either.
 #pragma once
 
 #include <functional>
@@ -66,7 +66,7 @@ class Credentials {
   Credentials(const CredentialOptions& options, std::function<void(const Reload&)> report);
   absl::Status load_certificates_anew() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status load_tokens_anew() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Whether the files differ from those that were tried last, and have not changed since the last look.
+  // Whether the files differ from the versions tried last, and have not changed since the last look.
   static bool is_due(Watch& watch);
   void look();
 

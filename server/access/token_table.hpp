@@ -5,7 +5,7 @@
 //
 // A token is 256 random bits (`axion token new` makes one), so its hash is plain SHA-256: a slow hash makes guessing
 // dear where people choose the secret, and 2^256 cannot be guessed at any price. What the file says of a token
-// authorises nobody.
+// authorises no caller.
 //
 // A tenant may have several tokens, so that one can be replaced while the other still works; its quotas are then the
 // same on each of its lines. Errors name the line and never repeat it: somebody may have put a token there.
@@ -59,7 +59,7 @@ class TokenTable {
   const Entry* entry_of(const Digest& digest) const;
 
   std::vector<Entry> entries_;
-  // By the first bytes of the digest. Whoever sends a token chooses none of its digest's bytes, so that the time of
+  // By the first bytes of the digest. A sender of a token chooses none of its digest's bytes, so that the time of
   // this look-up tells nothing; the whole digests are then compared by same_digest.
   std::unordered_multimap<std::uint64_t, std::size_t> index_;
   absl::flat_hash_map<std::string, std::pair<std::shared_ptr<const schedule::Tenant>, int>>

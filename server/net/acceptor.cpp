@@ -44,7 +44,7 @@ constexpr double kMostTakenBack = 1000, kForgottenALook = 100;
 constexpr absl::Duration kFirstHoldUp = absl::Seconds(1), kLastHoldUp = absl::Seconds(8);
 constexpr absl::Duration kRemembered = absl::Minutes(1);
 constexpr std::size_t kUnread = 1 << 20;  // bytes thrown away at once
-constexpr int kMostUnread = 64;           // times that; who sends faster than they are thrown away holds nobody up
+constexpr int kMostUnread = 64;           // times that; who sends faster than they are thrown away holds no other up
 constexpr int kAtOnce = 64;               // connections of one socket before the others are looked at
 // Connections that are cut and not closed yet, beside which no other is cut for a newcomer: each is a descriptor more.
 constexpr std::size_t kMostLeaving = 8;
@@ -66,7 +66,7 @@ bool lacks_resource(int error) {
   }
 }
 
-// From no point of time in particular. The time of day may be set by hours, and nobody is to wait for that.
+// From no point of time in particular. The time of day may be set by hours, and no client is to wait for that.
 absl::Time steady_now() {
   return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
@@ -276,7 +276,7 @@ void Acceptor::judge(const CallsByConnection& calls, absl::Time now) {
   count_taken_back(calls);
   struct Address {
     double taken_back = 0;
-    double connections = 0;  // those that took any back
+    double connections = 0;  // that took any back
   };
   absl::flat_hash_map<std::string, Address> addresses;
   for (const auto& [name, count] : taken_back_) addresses[name].taken_back = count;

@@ -1,30 +1,31 @@
 // Accepts connections on a thread of its own and hands them on.
 //
 // Beyond `max_connections` newcomers are told so and closed, unless some other address has at least two more than
-// theirs: then the newest of that one is cut for them, and first one that has sent no message. So whoever opens all
-// that there are keeps nobody out who comes from elsewhere; while there is room no address is asked how many it has.
+// theirs: then the newest of that one is cut for them, and first one that has sent no message. So a client that opens
+// all that there are keeps no client out that comes from elsewhere; while there is room no address is asked how many it
+// has.
 //
 // An error of accept that concerns one connection ends that one; one that concerns the process (no descriptor or memory
 // left) is waited out: accepting goes on as soon as it can, what waits meanwhile stays in the kernel's queue, and
-// whoever watches is told (`stalled`, `recovered`, `gave_up`).
+// the server is told (`stalled`, `recovered`, `gave_up`).
 //
 // HTTP/2 has ways to make a server work and keep memory that no request asks for, and gRPC 1.51 bounds few of them. Ten
 // times a second the acceptor looks at the connections that it has let in, and cuts
 //
-// * whoever takes back more calls than any client has reason to, as soon as they are made: others would wait for the
+// * clients that take back more calls than any has reason to, as soon as they are made: others would wait for the
 //   server to be done with them. What connections of one address do counts together, and newcomers from there are held
 //   up, for longer each time. Calls that a connection has open beyond `max_open_calls_of_one`, which HTTP/2 does not
 //   let a client have, were taken back too: the server only has not come to it yet;
-// * while more calls are open than `max_open_calls`, whoever has the most of them, until the rest is within that: each
-//   takes memory for as long as it is open, and a health watch, for one, is open to everybody;
+// * while more calls are open than `max_open_calls`, the one that has the most of them, until the rest is within that:
+//   each takes memory for as long as it is open, and a health watch, for one, needs no token;
 // * while `crowding` says that the process holds memory that nothing accounts for, and messages that have not come in
-//   whole are more than `max_unfinished_bytes`: whoever has had the most of them under way for the longest time, until
+//   whole are more than `max_unfinished_bytes`: the one that has had the most of them under way for longest, until
 //   the rest is within that. Connections of the address that has had the most go first;
 // * while answers that clients have not begun to take within ten seconds are more than `max_unread_bytes`: likewise
 //   those clients;
 // * and while `crowding` says that: all that have sent something, but no
 //   whole message since they connected (headers without an end, calls that are opened and left); and where it holds too
-//   much, whoever has sent the most since the last look, one a second. What gRPC kept for them goes with them.
+//   much, the one that has sent the most since the last look, one a second. What gRPC kept for them goes with them.
 #pragma once
 
 #include <sys/types.h>
@@ -157,8 +158,8 @@ class Acceptor {
   std::vector<Newcomer> held_up_;
   absl::flat_hash_map<std::string, Bar> barred_;         // by address_of()
   absl::flat_hash_map<std::string, double> taken_back_;  // calls, likewise, less what has been forgotten of them
-  // Connections and newcomers by address_of(), and those that were cut and are not closed: counted by prune(), and
-  // brought up to date by admit() between.
+  // Connections and newcomers by address_of(), and connections that were cut and are not closed: counted by prune(),
+  // and brought up to date by admit() between.
   absl::flat_hash_map<std::string, std::size_t> shares_;
   std::size_t leaving_ = 0;
   absl::Time last_prune_ = absl::InfinitePast();

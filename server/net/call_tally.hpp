@@ -1,4 +1,4 @@
-// What the calls of each connection came to since the last look, for whoever keeps the door.
+// What the calls of each connection came to since the last look, for the acceptor.
 #pragma once
 
 #include <cstddef>

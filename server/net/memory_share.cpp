@@ -69,7 +69,7 @@ std::uint64_t least_of(const std::string& root, std::string group, LimitOf limit
   }
 }
 
-// The least of all groups that `groups` names. Those of version 1 lie below the name of what they control.
+// The least of all groups that `groups` names. Groups of version 1 lie below the name of what they control.
 std::uint64_t least_of_all(const std::string& groups, const std::string& root, const std::string& controller,
                            LimitOf of_v1, LimitOf of_v2) {
   const std::string root_v1 = absl::StrCat(root, "/", controller);

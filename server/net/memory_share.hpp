@@ -10,8 +10,8 @@
 
 namespace axion::server::net {
 
-// The least limit of memory, bytes, of a process's control groups of either version and of those that they lie in, as
-// below `root`; the greatest number there is without one. `groups` is what /proc/self/cgroup says.
+// The least limit of memory, bytes, of a process's control groups of either version and of the groups that they lie in,
+// as below `root`; the greatest number there is without one. `groups` is what /proc/self/cgroup says.
 std::uint64_t group_memory(const std::string& groups, const std::string& root);
 
 // Bytes that this process may have: the least of the machine's memory, its control group's limit and its address
@@ -21,15 +21,15 @@ std::size_t process_memory();
 // The least quota of processors, rounded up, of the same control groups; 0 without one.
 int group_processors(const std::string& groups, const std::string& root);
 
-// Processors that this process may have: of those that it may run on, `available`, as many as its control group's quota
-// lets it use all the time. At least 1.
+// Processors that this process may have: of the `available` ones that it may run on, as many as its control group's
+// quota lets it use all the time. At least 1.
 int process_processors(int available);
 
 // The share for messages that have not come in whole, of all connections together: beyond it connections are cut.
 std::size_t unfinished_share(std::size_t memory, std::size_t max_message_bytes);
 
 // What the transport may take: half as much again, for what comes in before the cut shows. Beyond it gRPC ends calls of
-// whoever it comes upon, those first that have nothing under way.
+// clients as it comes upon them, idle connections first.
 std::size_t transport_share(std::size_t memory, std::size_t max_message_bytes);
 
 // What the process has allocated and not freed, bytes. Cheap where that is little: it asks the kernel how much is

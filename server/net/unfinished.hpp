@@ -1,6 +1,6 @@
 // What a connection has sent that is no whole message yet, and for how long.
 //
-// Nobody tells it: gRPC keeps the bytes of a message until it is whole and says nothing meanwhile. It is what came in
+// It is not told: gRPC keeps the bytes of a message until it is whole and says nothing meanwhile. It is what came in
 // over the connection, less the messages that came in whole, less what HTTP/2, TLS and gRPC put around them. Never less
 // than nothing, and more than there is where a client took back a call whose message was under way.
 #pragma once

@@ -1,7 +1,7 @@
 // Lines on their way to a file descriptor, without anybody waiting for it.
 //
-// Whoever logs only puts a line into a bounded queue; a thread of the queue's own writes. Behind a pipe that nobody
-// reads, or a disk that is full, lines are dropped and counted, and a line says how many once it can be written.
+// A thread that logs only puts a line into a bounded queue; a thread of the queue's own writes. Behind a pipe that is
+// not read, or a disk that is full, lines are dropped and counted, and a line says how many once it can be written.
 // spdlog's asynchronous logger is bounded too, but its end waits for its thread, which such a pipe holds for ever.
 #pragma once
 

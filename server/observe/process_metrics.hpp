@@ -8,8 +8,7 @@
 namespace axion::server::observe {
 
 // process_cpu_seconds_total, process_resident_memory_bytes, process_virtual_memory_bytes, process_open_fds,
-// process_max_fds and process_start_time_seconds of this process, as they stand; without those that /proc does not
-// tell.
+// process_max_fds and process_start_time_seconds of this process, as they stand; without what /proc does not tell.
 std::vector<prometheus::MetricFamily> process_metrics();
 
 }  // namespace axion::server::observe

@@ -1,7 +1,7 @@
 // Spans of calls, told to a collector of OpenTelemetry by OTLP over gRPC, without TLS: a collector on this machine, or
 // on a network that one trusts.
 //
-// Nobody waits for the collector: spans go to a bounded queue and a thread of its own sends them. What does not fit,
+// No call waits for the collector: spans go to a bounded queue and a thread of its own sends them. What does not fit,
 // and what a collector does not take, is dropped and counted (axion_trace_spans_total).
 #pragma once
 

@@ -96,7 +96,7 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
   const schedule::Tenant tenant = call.tenant();
   if (request.request_id().size() > kMaxRequestId) {
     return invalid_field("request_id",
-                         absl::StrCat("has ", request.request_id().size(), " characters; at most ", kMaxRequestId));
+                         absl::StrCat("has ", request.request_id().size(), " bytes; at most ", kMaxRequestId));
   }
   const auto record = parts_.registry.find_model(tenant, "model", request.model());
   if (!record.ok()) return record.status();

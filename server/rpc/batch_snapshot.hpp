@@ -65,7 +65,7 @@ absl::StatusOr<std::shared_ptr<schedule::BatchHandle>> handle_of(const v1::Store
 // Each answer holds what it takes of the budget of `memory`.
 absl::StatusOr<schedule::ReplayCache> replays_of(const v1::StoredBatch& head, const schedule::MemoryHold& memory);
 
-// Makes the worlds of `batch` those that were saved, of which there are as many. Errors name `field`. Nothing is
+// Makes of the worlds of `batch` the saved ones, of which there are as many. Errors name `field`. Nothing is
 // changed where it fails.
 std::vector<schedule::Pass> restore_passes(const std::shared_ptr<schedule::BatchHandle>& batch,
                                            const std::shared_ptr<const SavedBatch>& saved, const std::string& field);

@@ -130,7 +130,7 @@ void Checkpoints::save_all(schedule::StepBatcher& batcher) {
   if (!restored_) return;
   const absl::Time start = absl::Now();
   absl::flat_hash_set<std::string> live;
-  std::vector<std::weak_ptr<schedule::BatchHandle>> batches;  // a lease ends only where nobody holds the batch
+  std::vector<std::weak_ptr<schedule::BatchHandle>> batches;  // a lease ends only where nothing holds the batch
   for (auto& batch : registry_.all_batches()) {
     live.insert(batch->info.name);
     batches.push_back(batch);

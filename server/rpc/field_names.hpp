@@ -21,7 +21,7 @@ void fill_batch_fields(const schedule::BatchInfo& info, v1::Batch& message);
 inline constexpr absl::string_view kSnapshotName = "snapshot";
 
 // The fields of a list of names, e.g. StepRequest.outputs; an unknown or repeated name is refused as "outputs[1]", with
-// those that there are. `snapshot` says whether they name it too; null where it cannot be asked for.
+// the names that there are. `snapshot` says whether they name it too; null where it cannot be asked for.
 absl::StatusOr<std::vector<Field>> fields_of(absl::string_view path,
                                              const google::protobuf::RepeatedPtrField<std::string>& names,
                                              bool* snapshot = nullptr);

@@ -29,7 +29,7 @@ constexpr std::size_t kMessageOverhead = 48;  // of the allocator, and of a poin
 constexpr std::size_t kTextBytes = 96;        // of a string beside its text, likewise
 constexpr std::size_t kMapEntryBytes = 128;   // of a key and a value beside what they refer to, and their place
 constexpr std::size_t kScalarBytes = 16;      // of a number in an array that grows by doubling
-constexpr std::size_t kEnough = std::size_t{1} << 44;  // bytes at which counting ends: nobody has them
+constexpr std::size_t kEnough = std::size_t{1} << 44;  // bytes at which counting ends: no machine has them
 constexpr std::size_t kUnknownFactor = 32;  // of a field without a name, per byte: one of two bytes takes 32 and more
 
 // Where a message stands in another one.

@@ -101,7 +101,7 @@ Shape output_shape(std::int64_t count, std::optional<std::int64_t> records, cons
 absl::Status check_request_id(absl::string_view id) {
   if (id.size() <= kMaxRequestIdLength) return absl::OkStatus();
   return invalid_field("request_id",
-                       absl::StrCat("has ", id.size(), " characters; at most ", kMaxRequestIdLength, " are taken"));
+                       absl::StrCat("has ", id.size(), " bytes; at most ", kMaxRequestIdLength, " are taken"));
 }
 
 absl::Status check_answer_bytes(double bytes, const schedule::Limits& limits) {

@@ -64,7 +64,7 @@ absl::Status apply(const std::string& path, const v1::ShapeOverride& change, std
   return found ? absl::OkStatus() : no_such(path, "shape", change.name(), names);
 }
 
-// A joint goes by its own name and by those of its axes: a scene file may name the axes alone.
+// A joint goes by its own name and by its axes' names: a scene file may name the axes alone.
 bool goes_by(const model::JointSpec& joint, const std::string& name) {
   return joint.name == name ||
          std::any_of(joint.axes.begin(), joint.axes.end(), [&](const auto& a) { return a.name == name; });

@@ -112,7 +112,7 @@ void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequ
   }
   if (request->display_name().size() > kMaxDisplayName) {
     return call->finish(invalid_field("display_name", absl::StrCat("has ", request->display_name().size(),
-                                                                   " characters; at most ", kMaxDisplayName)));
+                                                                   " bytes; at most ", kMaxDisplayName)));
   }
   if (!is_printable(request->display_name())) {
     return call->finish(invalid_field("display_name", "must be text without control characters"));

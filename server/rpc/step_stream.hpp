@@ -66,7 +66,7 @@ class StepStreamReactor final : public WireStream {
 
   // Whether the token still holds and the tenant may have one more request under way.
   absl::Status admit(Exchange& exchange);
-  // Counts this stream among those of the batch that a request names.
+  // Counts this stream among the streams of the batch that a request names.
   void attach(const std::string& batch);
   void complete(const std::shared_ptr<Exchange>& exchange, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   void take_result(Exchange& exchange, const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

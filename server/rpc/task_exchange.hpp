@@ -35,7 +35,7 @@ class TaskResponder final : public schedule::StepSink {
 
  private:
   absl::Status complete(schedule::StepAnswer& answer);
-  // Rows of what was stepped, one after the other, become those of the worlds asked for.
+  // Rows of what was stepped, one after the other, become rows of the worlds asked for.
   void spread_rows(schedule::StepAnswer& answer) const;
   // Worlds in which an episode has begun are answered as they stand now.
   absl::Status read_restarted(const std::vector<std::int32_t>& rows, schedule::StepAnswer& answer) const;

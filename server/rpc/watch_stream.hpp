@@ -78,7 +78,7 @@ class WatchReactor final : public WatchStream {
   v1::WatchRequest request_;
   schedule::MemoryHold request_memory_;
 
-  // Of whoever has the one thing in hand.
+  // Of the thread that has the one thing in hand.
   absl::StatusOr<Caller> caller_ = absl::UnknownError("");
   std::optional<std::uint64_t> seen_changes_;  // BatchHandle::changes of the last frame
 

@@ -87,8 +87,8 @@ struct BatchHandle {
   MemoryHold kept;    // of its task, and of what it remembers besides answers
   ReplayCache replays;
   std::int64_t replay_bytes = 0;  // of `kept`
-  // A request of which some steps are made and that nobody waits for: by its id, what a repetition is refused with from
-  // a snapshot on that was taken meanwhile. None if the id is empty.
+  // A request of which some steps are made and that no call waits for: by its id, what a repetition is refused with
+  // from a snapshot on that was taken meanwhile. None if the id is empty.
   std::pair<std::string, absl::Status> resting;
   std::uint64_t changes = 0;  // grows with everything that changes the batch
   // A request that is cut into several launches has one outcome: what its earlier launches left, per world.

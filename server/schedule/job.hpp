@@ -66,7 +66,7 @@ struct StepWork {
 // What other work does to a batch, beside a step of it that is under way.
 enum class Effect {
   kReads,      // looks at it
-  kChanges,    // so a step that nobody waits for is not taken up again
+  kChanges,    // so a step that no call waits for is not taken up again
   kEndsBatch,  // steps that are under way or wait end, too
 };
 

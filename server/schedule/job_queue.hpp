@@ -5,7 +5,7 @@
 // Items may be of clients, by name, each of which has its share of the room (queue_shares.hpp).
 //
 // At most one thread owns the work at a time. The consumer does, except while it waits in a fetch with nothing left to
-// do: then a producer may own it, do its item itself and release it. That wakes nobody, where a push wakes the
+// do: then a producer may own it, do its item itself and release it. That wakes no thread, where a push wakes the
 // consumer. What an owner wrote is seen by the next.
 #pragma once
 

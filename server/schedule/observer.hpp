@@ -1,4 +1,4 @@
-// What the scheduler tells whoever measures it. Implemented by server/observe.
+// What the scheduler tells of itself, to be measured. Implemented by server/observe.
 //
 // Calls come from the device's thread and from callers' threads at once; implementations are thread safe and quick.
 #pragma once

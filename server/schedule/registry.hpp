@@ -1,7 +1,7 @@
 // Which models and batches exist, under what names, and for how long.
 //
 // Thread safe. What a tenant made is its own: for every other it does not exist. Models are deduplicated by content,
-// each tenant's for itself. A batch has a lease: when nobody has named it for its idle_ttl and no job holds it,
+// each tenant's for itself. A batch has a lease: when no call has named it for its idle_ttl and no job holds it,
 // take_expired gives it to the device's thread, which destroys it. The registry never touches the engine.
 #pragma once
 
@@ -47,7 +47,7 @@ struct ModelRecord {
   absl::Time create_time;
   std::string tenant = {};          // whose it is
   std::string scene = {};           // bytes that stand for it: the first part of its content
-  std::size_t source_warnings = 0;  // of the warnings, those that its content has besides
+  std::size_t source_warnings = 0;  // of the warnings, how many its content has besides
   MemoryHold memory = {};
   ShapeColors colors = {};
   std::string visuals = {};
@@ -78,7 +78,7 @@ class Registry {
   std::shared_ptr<const ModelRecord> find_content(const Tenant& tenant, const ModelContent& content)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The record that holds, if somebody else was first. RESOURCE_EXHAUSTED at max_models, the server's or the tenant's.
-  // Its warnings are those of the content and the model's own.
+  // Its warnings are the content's and the model's own.
   absl::StatusOr<std::shared_ptr<const ModelRecord>> add_model(const Tenant& tenant, ModelContent content,
                                                                std::shared_ptr<const Model> model, absl::Time now,
                                                                MemoryHold memory = {}) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -122,7 +122,7 @@ class Registry {
   absl::StatusOr<std::shared_ptr<BatchHandle>> created_by(const Tenant& tenant, absl::string_view request_id,
                                                           std::uint64_t request_hash, absl::Time now)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // One who was to hear of the batch, by add_batch or created_by, has not. Where nobody else has either it is returned,
+  // One who was to hear of the batch, by add_batch or created_by, has not. Where no other has either it is returned,
   // and does not exist for its tenant from then on; the caller has it removed.
   std::shared_ptr<BatchHandle> unheard(const Tenant& tenant, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   // All of them, of all tenants.

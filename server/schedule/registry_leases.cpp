@@ -1,4 +1,4 @@
-// Leases of batches and models: renewed, and what becomes of those that have run out.
+// Leases of batches and models: renewed, and what becomes of leases that have run out.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Ids of resources: sequence numbers, scrambled so that nobody comes to rely on their order.
+// Ids of resources: sequence numbers, scrambled so that no client comes to rely on their order.
 //
 // A number is never given twice, so an id of a deleted resource stays invalid; the scramble is a bijection keyed per
 // process, so that ids of an earlier run do not name something of this one. Not a secret: ids authorise nothing.

@@ -1,4 +1,4 @@
-// Time that nobody sets: what leases, deadlines and waits go by.
+// Time that cannot be set: what leases, deadlines and waits go by.
 //
 // The machine's clock may be set by hours, forwards or back, while a server runs. Leases must not run out for that, nor
 // last for ever.

@@ -17,7 +17,7 @@ namespace {
 constexpr absl::Duration kMaxWait = absl::Seconds(60);
 constexpr absl::Duration kMinWait = absl::Milliseconds(20);
 constexpr absl::Duration kCompany = absl::Seconds(1);   // for which a batch that has stepped may step again
-constexpr absl::Duration kMaxRest = absl::Seconds(60);  // of a step that nobody waits for
+constexpr absl::Duration kMaxRest = absl::Seconds(60);  // of a step that no call waits for
 
 }  // namespace
 
@@ -244,7 +244,7 @@ StepBatcher::Admission StepBatcher::take_up(Job& job, const absl::Status& why) {
           job.batch->resting = {};
           return Admission::kReady;
         }
-        end_job(**next, gone);  // no repetition, or one that nobody waits for either
+        end_job(**next, gone);  // no repetition, or one that no call waits for either
         continue;
       }
     } else if (std::get<DeviceWork>((*next)->work).effect == Effect::kReads) {
@@ -279,7 +279,7 @@ bool StepBatcher::should_wait(const std::vector<Job*>& ready, absl::Duration& ti
     if (job->begun()) return false;
     oldest = std::min(oldest, job->admitted_at);
   }
-  // When every batch has a step waiting, nobody is left to wait for.
+  // When every batch has a step waiting, none is left to wait for.
   if (static_cast<std::int64_t>(ready.size()) >= registry_.counts().batches) return false;
   timeout = oldest + options_.max_batch_delay - options_.clock();
   return timeout > absl::ZeroDuration();

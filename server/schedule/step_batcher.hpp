@@ -3,14 +3,14 @@
 // One thread at a time owns the device: a thread of its own, except that while that has nothing to do a short step may
 // be run by the thread that submits it, if its call lends it. To wake another thread takes a good part of the time of
 // such a step. What comes meanwhile waits for the device's thread, so a lent thread runs one step and goes. submit()
-// may be called from any thread and waits for no other. Whoever owns the device:
+// may be called from any thread and waits for no other. The thread that owns the device goes by this:
 //   - the jobs of a batch run in the order in which they were submitted; batches do not wait for each other;
 //   - waiting steps of distinct batches go into one Engine::step;
 //   - a long step is cut into stretches (launch_plan.hpp), and what comes in meanwhile joins the next launch;
 //   - expected_step and request_id are looked at before a job's first launch, deadlines and cancellations before every
-//     one. A step that nobody waits for any more ends there: its worlds then stand at the steps they reached. One with
+//     one. A step that no call waits for any more ends there: its worlds then stand at the steps they reached. One with
 //     a request_id rests: a repetition goes on with it and gets the whole answer, anything else that changes the batch
-//     ends it, and a repetition is ABORTED from then on. So no step is made twice, and none for nobody;
+//     ends it, and a repetition is ABORTED from then on. So no step is made twice, and none in vain;
 //   - work that ends a batch ends its steps, too;
 //   - other work (pass.hpp) is cut, too: some pieces of it, by turns (turns.hpp), are done between two launches.
 //     Between pieces it ends if no caller waits for it, unless it has begun to change its batch; what needs no device
@@ -105,7 +105,7 @@ class StepBatcher {
   absl::Duration idle_timeout() const;
   void destroy_expired();
   // What may be done now, of each batch at most one: steps that are ready for a launch, and other work. Refuses what
-  // nobody waits for.
+  // no call waits for.
   void collect(std::vector<Job*>& ready, std::vector<Job*>& works);
 
   // ---- Other work (device_work.cpp) ----
@@ -121,7 +121,7 @@ class StepBatcher {
 
   // Whether the step is ready for a launch, has been answered, or rests.
   Admission admit_step(Job& job);
-  // Of a step that was begun and that nobody waits for: whether what comes behind it wants it to go on, to end, or
+  // Of a step that was begun and that no call waits for: whether what comes behind it wants it to go on, to end, or
   // neither.
   Admission take_up(Job& job, const absl::Status& why);
   // Ends the steps of batches that jobs in hand are going to end.
@@ -129,7 +129,7 @@ class StepBatcher {
   // Whether other batches wait, or were in a launch lately, so that a step of theirs may come at any time.
   bool has_company(const std::vector<Job*>& ready);
   bool should_wait(const std::vector<Job*>& ready, absl::Duration& timeout) const;
-  // Those of the ready steps that the next launch is for (launch_plan.hpp, quick).
+  // The ready steps that the next launch is for (launch_plan.hpp, quick).
   std::vector<Job*> choose(const std::vector<Job*>& ready);
   void launch(const std::vector<Job*>& ready);
   void step_entries(std::span<Entry> entries);

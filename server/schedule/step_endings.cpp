@@ -51,7 +51,7 @@ void StepBatcher::refuse_all(const absl::Status& status) {
       }
       continue;
     }
-    // Whoever hears that a step of which some was made could not be made tries again, and makes it twice.
+    // A client that hears that a step of which some was made could not be made tries again, and makes it twice.
     const auto* work = std::get_if<StepWork>(&job->work);
     // After a fault the batch goes back to a checkpoint, and its steps can be made again.
     if (work == nullptr || !job->begun() || !fault_.ok()) {

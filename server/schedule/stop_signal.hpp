@@ -16,8 +16,8 @@ class StopSignal {
     is_set_ = true;
     changed_.notify_all();
   }
-  // True once it is set, false after `pause`. By time that nobody sets: an absl::Notification waits for a time of day,
-  // which may have become hours.
+  // True once it is set, false after `pause`. By time that cannot be set: an absl::Notification waits for a time of
+  // day, which may have become hours.
   bool wait_for(absl::Duration pause) {
     std::unique_lock<std::mutex> lock(mutex_);
     return changed_.wait_for(lock, absl::ToChronoNanoseconds(pause), [this] { return is_set_; });

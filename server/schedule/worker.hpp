@@ -40,7 +40,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   // RESOURCE_EXHAUSTED when the queue is full, or a client has more than its share of it (as in JobQueue); UNAVAILABLE
-  // once draining. `task` is then not called. One is called once: with OK when its turn has come, with why nobody
+  // once draining. `task` is then not called. One is called once: with OK when its turn has come, with why no call
   // waits for it, or with UNAVAILABLE where a drain gave up before.
   using Task = std::function<void(const absl::Status& turn)>;
   absl::Status submit(const Call& call, Task task) ABSL_LOCKS_EXCLUDED(mutex_);

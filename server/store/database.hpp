@@ -31,7 +31,7 @@ class Database {
   // taken, and the work is done again.
   absl::Status transaction(absl::FunctionRef<absl::Status()> work);
   // Whether the disk has room for so many bytes more, in the log and then in the file. Said before they are written,
-  // since what the log has taken in vain nobody else can use meanwhile.
+  // since what the log has taken in vain nothing else can use meanwhile.
   absl::Status check_room(std::uint64_t bytes);
   std::int64_t last_row() const { return sqlite3_last_insert_rowid(connection_.get()); }
 

@@ -12,7 +12,7 @@ namespace axion::server::task {
 
 // Numbers of one world, for as long as a reading lasts.
 struct WorldNumbers {
-  std::span<const double> fields;  // those of Task::fields, one after the other
+  std::span<const double> fields;  // as Task::fields, one after the other
   std::span<const ContactInfo> contacts;
   std::span<const double> command;
   std::span<const double> action, previous_action;

@@ -49,7 +49,7 @@ double drawn(const StartSpec& spec, const Random& random, std::uint64_t index) {
                                                      : spec.mean + spec.deviation * random.normal(index);
 }
 
-// Joint velocities of the server for those of MuJoCo, and back, are apart by the arm of the centre of mass and the axes
+// Joint velocities of the server and MuJoCo's are apart by the arm of the centre of mass and the axes
 // of the angular velocity.
 void turn_velocities(const Robot& robot, const double* q, double* v, bool to_server) {
   for (const FreeRoot& root : robot.free_roots) {
@@ -66,7 +66,7 @@ void turn_velocities(const Robot& robot, const double* q, double* v, bool to_ser
   }
 }
 
-// Numbers of a term from number `first` on; those of its draw k begin at first + k size.
+// Numbers of a term from number `first` on; draw k begins at first + k size.
 void draw(const StartTerm& term, const Random& random, std::uint64_t first, std::vector<double>& out) {
   constexpr std::uint64_t kDraws = 100;
   const auto size = static_cast<std::size_t>(term.size);

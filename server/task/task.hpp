@@ -45,7 +45,7 @@ struct RewardTerm {
   Quantity target{};    // size 0: none
   double tracking_width = 1;
   double lower = -kInfinity, upper = kInfinity;
-  int before = 0;  // kRate: where its numbers begin among those of the state before
+  int before = 0;  // kRate: where its numbers begin among the numbers of the state before
 };
 
 struct EndTerm {

@@ -31,6 +31,11 @@ def strip_cpp_comments(text):
     return _TOKEN.sub(lambda m: _blank(m) if m.group(0).startswith('/') else m.group(0), text)
 
 
+def cpp_comments(text):
+    """(first line, text) of each comment."""
+    return [(text.count('\n', 0, match.start()) + 1, match.group(0)) for match in _TOKEN.finditer(text) if match.group(0).startswith('/')]
+
+
 def _without_template_lists(header):
     out, depth, i = [], 0, 0
     for match in re.finditer(r'template\s*<|[<>]|(?:(?!template\s*<)[^<>])+', header):

@@ -243,7 +243,7 @@ def rows(task: str, worlds: int, rates: dict[str, list[float]], substeps: dict[s
     frame_skip, dt, integrator = period_of(task)
     for engine, found in rates.items():
         held = substeps.get(engine, 0) or frame_skip
-        name = "implicit, first order" if engine == "axion" else BATCHES.get(engine, integrator)
+        name = "implicit, Axion's own" if engine == "axion" else BATCHES.get(engine, integrator)
         ratio = [ours / theirs for ours, theirs in zip(rates["axion"], found)]
         compared = "" if engine == "axion" else f"{statistics.median(ratio):.2f} ({min(ratio):.2f} to {max(ratio):.2f})"
         cells = [task, str(worlds), engine, name, f"{1e3 * dt * frame_skip / held:g}", f"{1e3 * dt * frame_skip:g}",

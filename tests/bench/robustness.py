@@ -24,12 +24,12 @@ PRESETS = ['default', 'axion_seed', 'velocity']
 # A pile's steps cost many times a robot's, and conjugate residuals cost many times a direct solve.
 SHARE = {'sphere_pile': 0.5, 'axion_seed': 0.25}
 EXPLANATION = """\
-A world-step is one step of one world. *converged*: share of world-steps whose residuals all are within tolerance. *iterations*: mean
+A world-step is one step of one world. *converged*: share of world-steps that end CONVERGED (outcomes.md). *iterations*: mean
 and 99 % quantile of Newton steps and rounds of sweeps over contacts together; a round begins with a linearisation of the joints, or
 keeps the last round's. *Newton* and *sweeps*: means of the Newton steps alone, and of the sweeps of all rounds. *linear*: mean and
 99 % quantile of the linear solver's iterations, one a Newton step for direct solves. *fallback*: share of world-steps redone with a
 more robust joint mode. *penetration* and *joint error*: the greatest of any step, overlap that of all shapes in the poses that the
-step made, those that turned into each other within it included. *energy*: the most that the bodies' energy
+step made, also where they turned into each other within it. *energy*: the most that the bodies' energy
 rose above where an episode began and what motors and drives gave, as a share of Σ m g · 1 m; armature and joint springs hold energy
 that it does not count (ant.xml), and the leapfrog of DEFAULT lets the energy of a swinging mechanism oscillate by O(h²) (four-bar).
 ant.xml starts with its ankles beyond their limits and comes back within 50 ms, at 10 rad/s with 1 kg m² of armature each: its energy

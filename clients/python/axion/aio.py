@@ -58,7 +58,7 @@ def _of_batch(method: Callable[Concatenate[blocking.Client, _Parameters], _Resul
 class Client(Connection):
     """A client of one server, of one event loop.
 
-    Its calls are those of axion.Client, to be awaited. As an asynchronous context manager it closes itself.
+    Its calls are as axion.Client's, to be awaited. As an asynchronous context manager it closes itself.
 
     Raises
     ------
@@ -197,7 +197,7 @@ class Client(Connection):
 
 
 class Batch(BatchRequests):
-    """Worlds of one model; calls are those of axion.Batch, to be awaited.
+    """Worlds of one model; calls are as axion.Batch's, to be awaited.
 
     As an asynchronous context manager it deletes itself at the end.
 

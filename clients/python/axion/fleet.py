@@ -139,7 +139,7 @@ class Fleet:
 
     @checked
     def create_model(self, *arguments: Any, timeout: float | None = None, **choices: Any) -> Model:
-        """Compiles a scene on every server; those that are UNAVAILABLE are lost.
+        """Compiles a scene on every server; servers that are UNAVAILABLE are lost.
 
         Files are read once, and sent to the servers that lack them.
 

@@ -107,7 +107,7 @@ class Part:
 class FleetBatch(BatchCalls):
     """Worlds over the servers of a Fleet; Fleet.create_batch makes it.
 
-    Its calls are those of Batch, and every one raises UnavailableError when no server is left. Each server takes its worlds' part of a
+    Its calls are as Batch's, and every one raises UnavailableError when no server is left. Each server takes its worlds' part of a
     request, all at once, and the answer has the worlds in the order that they were asked for. Where a server is lost, its worlds are
     where the last answer left them. What changes worlds takes no request_id, expected_step or timeout, which one server may refuse or
     miss while others have stepped: ValueError.

@@ -102,7 +102,7 @@ class Model:
     def sensor_noise(self) -> npt.NDArray[np.float64]:
         """Standard deviation that the scene gives each number of sensor_data: float64 [sensor_size].
 
-        Readings have no noise: it is for whoever wants some.
+        Readings have no noise: it is for programs that want some.
         """
         return np.repeat([sensor.noise for sensor in self.proto.sensors], [sensor.size for sensor in self.proto.sensors]).astype(float)
 

@@ -10,7 +10,7 @@
             result = batch.step(steps=10, outputs=["body_pose"])
 
 An actor owns the connection to its server: calls and answers go through Ray, and only the actor's machine has to reach the server. Bits
-are those of a Fleet, and of one server. An actor that is lost, with its machine or by itself, is a server that is lost: its
+are as of a Fleet, and of one server. An actor that is lost, with its machine or by itself, is a server that is lost: its
 worlds go on elsewhere. Wants the extra `ray` (pip install 'axion-server-client[ray]').
 """
 
@@ -127,7 +127,7 @@ class RayFleet(Fleet):
     actor_options : mapping, optional
         Options of each actor, for example {"num_cpus": 8, "num_gpus": 1}; Ray chooses its machine by them.
     **client_choices
-        Further arguments of each Client, such as `token` and `tls_ca`; files are those of the actor's machine.
+        Further arguments of each Client, such as `token` and `tls_ca`; files are on the actor's machine.
 
     Raises
     ------

@@ -210,7 +210,7 @@ class Dynamics:
 
 @documented
 class Contacts:
-    """Contacts of the last step, by columns: those of the first world asked for, then of the second, and so on.
+    """Contacts of the last step, by columns: of the first world asked for, then of the second, and so on.
 
     Attributes
     ----------

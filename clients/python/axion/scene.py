@@ -16,7 +16,7 @@ class Scene(SceneJoints, SceneTendons):
     """Bodies, joints, shapes, actuators and keyframes in the order in which they are added.
 
     Methods return the index of what they add, which later ones take; a body of None is the world. SI units and
-    radians. Poses are those of the reference configuration, in the world; axes and anchors of joints are in the
+    radians. Poses are in the reference configuration, in the world; axes and anchors of joints are in the
     child's frame. Keyword arguments beside those named are fields of the message of that kind in
     proto/axion/v1/scene.proto, and ValueError is raised for one that does not exist; values are checked by the
     server.
@@ -266,7 +266,7 @@ class Scene(SceneJoints, SceneTendons):
         Parameters
         ----------
         joint_position : sequence of float
-            Coordinates of all joints but those that close loops, rad and m: [nq], free 7, ball 4, one for each axis.
+            Coordinates of all joints but loop joints, rad and m: [nq], free 7, ball 4, one for each axis.
         joint_velocity : sequence of float, optional
             Their rates: [nv]; none is zero.
         time : float, default 0.0

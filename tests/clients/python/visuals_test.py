@@ -140,6 +140,16 @@ class Visuals(AxiondCase):
         for other in found[1:]:
             self.assertEqual(other, found[0])
 
+    def test_a_scene_that_is_given_back_moves_alike_and_is_drawn_as_it_collides(self):
+        model = self.client.create_model(mjcf=ROBOT, assets=FILES)
+        meshes = [visual.asset for visual in self.client.get_model(model.name).proto.visuals.visuals if visual.file]
+        self.assertEqual(len(meshes), 3)   # every answer names them by their digests
+        self.assertTrue(all(digest.startswith("sha256:") for digest in meshes), meshes)
+        again = self.client.create_model(scene=self.client.get_scene(model))
+        self.assertEqual(again.proto.fingerprint, model.proto.fingerprint)
+        self.assertFalse(again.proto.HasField("visuals"))
+        self.assertEqual([shape.name for shape in geometry.shapes_of(again)], ["box", "hull"])
+
     def test_a_picture_has_the_colour_of_what_is_for_the_eye(self):
         model = self.client.create_model(mjcf=ROBOT, assets=FILES)
         with self.client.create_batch(model, 1) as batch:

@@ -15,8 +15,8 @@ is not up to date.
 
 * **read**: taken over, or its value is checked. Where only some values are, a line under the table says so; others are
   an error with the element, its line and the attribute, or with `allow_unsupported` a warning.
-* **no effect**: has no effect on the motion of rigid bodies; passed over. Sites and cameras are read where a sensor
-  or an equality names them.
+* **no effect**: has no effect on the motion of rigid bodies. Colours and visual meshes are kept for pictures, and the
+  rest is passed over. Sites and cameras are read where a sensor or an equality names them.
 * **warning**: not used, and a warning says why, unless it is 0.
 * **refused**: would change the motion; an error with its line, or with `allow_unsupported` a warning.
 

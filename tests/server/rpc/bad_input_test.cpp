@@ -252,7 +252,11 @@ TEST_F(BadInput, wrong_worlds_counts_and_names_are_refused) {
          }),
          StatusCode::INVALID_ARGUMENT, "outputs[1]", "time");
   expect(bad_step([](v1::StepRequest& r) { r.set_request_id(std::string(200, 'x')); }), StatusCode::INVALID_ARGUMENT,
-         "request_id", "200");
+         "request_id", "has 200 bytes");
+  std::string accents;
+  for (int i = 0; i < 65; ++i) accents += "\u00e9";  // of two bytes
+  expect(bad_step([&](v1::StepRequest& r) { r.set_request_id(accents); }), StatusCode::INVALID_ARGUMENT, "request_id",
+         "has 130 bytes; at most 128");
   expect(bad_step([](v1::StepRequest& r) { r.set_expected_step(4); }), StatusCode::ABORTED, "", "is at step 5");
 }
 
