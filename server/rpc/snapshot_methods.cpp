@@ -111,8 +111,8 @@ void SimulationService::SaveSnapshot(UnaryCall* call, const v1::SaveSnapshotRequ
     return call->finish(invalid_field("skip_store", "is set without return_content: nothing would come of it"));
   }
   if (request->display_name().size() > kMaxDisplayName) {
-    return call->finish(invalid_field("display_name", absl::StrCat("has ", request->display_name().size(),
-                                                                   " bytes; at most ", kMaxDisplayName)));
+    return call->finish(invalid_field(
+        "display_name", absl::StrCat("has ", request->display_name().size(), " bytes; at most ", kMaxDisplayName)));
   }
   if (!is_printable(request->display_name())) {
     return call->finish(invalid_field("display_name", "must be text without control characters"));
