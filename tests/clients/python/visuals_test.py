@@ -143,7 +143,7 @@ class Visuals(AxiondCase):
     def test_a_scene_that_is_given_back_moves_alike_and_is_drawn_as_it_collides(self):
         model = self.client.create_model(mjcf=ROBOT, assets=FILES)
         meshes = [visual.asset for visual in self.client.get_model(model.name).proto.visuals.visuals if visual.file]
-        self.assertEqual(len(meshes), 3)   # every answer names them by their digests
+        self.assertEqual(len(meshes), 4)  # every answer names them by their digests
         self.assertTrue(all(digest.startswith("sha256:") for digest in meshes), meshes)
         again = self.client.create_model(scene=self.client.get_scene(model))
         self.assertEqual(again.proto.fingerprint, model.proto.fingerprint)
