@@ -11,7 +11,7 @@
 // the greatest that the right side can be. Else the step is left as it was.
 //
 // Contacts that gave way do so in the next step from the start, until they are opened, or nothing proves that they
-// cannot be.
+// cannot be. Where such a step fails, it is solved once more from no impulses of contacts.
 //
 // In: an evaluated iterate. Out: an iterate, contact_rebound. Cost: nothing where no rigid contact of joined bodies is
 // deep; one attempt in the first step.

@@ -54,7 +54,7 @@ def check_names(root, text):
 
 
 def check_listing(root, page, text, files):
-    """Of a room whose README has a table of files, those that it does not name."""
+    """Of a room whose README has a table of files, the files that it does not name."""
     room = page.parent.relative_to(root).as_posix()
     if page.name != 'README.md' or not room.startswith(LISTING_ROOMS) or not re.search(r'(?m)^\| (file|program) \|', text):
         return

@@ -1,8 +1,10 @@
-// Constraints that no motion can satisfy: nobody is thrown, joints of trees hold, and the outcome says what gave way.
+// Constraints that no motion can satisfy: no body is thrown, joints of trees hold, and the outcome says what gave way.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <string>
 
 #include "engine/import/mjcf.hpp"
@@ -296,6 +298,39 @@ TEST(GivingContact, opens_where_a_motion_does) {
     EXPECT_EQ(rest.converged, rest.steps);
     EXPECT_EQ(rest.overlap, 0);
     EXPECT_LT(world.record().max_penetration, 0.001);
+  }
+}
+
+// Two fingers of two links that start up to 27 mm in their palm and in each other.
+std::string fingers(const std::array<double, 9>& of) {
+  char text[2000];
+  std::snprintf(text, sizeof text, R"(<mujoco><compiler angle="radian"/><option gravity="0 0 0"/>
+    <default><joint axis="0 0 1" damping="0.1" range="0 0.6"/></default><worldbody>
+    <geom type="box" size="0.06 0.033 0.03" pos="0.04 0 0"/>
+    <body pos="%g %g 0"><joint frictionloss="0.5"/>
+      <geom type="box" size="%g 0.0109 0.0218" pos="0.039 0.01 0" mass="0.17"/>
+      <body pos="%g 0.005 0"><joint axis="0 0 -1"/>
+        <geom type="box" size="%g 0.0109 0.0218" pos="0.029 -0.009 0" mass="0.04"/></body></body>
+    <body pos="%g %g 0"><joint axis="0 0 -1"/>
+      <geom type="box" size="0.03 0.0077 0.0154" pos="0.03 -0.01 0" mass="0.17"/>
+      <body pos="%g -0.005 0"><joint/>
+        <geom type="box" size="%g 0.0077 0.0154" pos="0.022 0.005 0" mass="0.04"/></body></body>
+    </worldbody></mujoco>)",
+                of[0], of[1], of[2], of[3], of[4], of[5], of[6], of[7], of[8]);
+  return text;
+}
+
+// Impulses of contacts that a step takes over from the last one, which gave way too, may leave it unsolved. Where it
+// did not begin anew, 45 and 46 steps converged, and a joint of the second hand opened by 2.5 mm.
+TEST(GivingContact, begins_anew_where_a_step_fails_with_what_it_takes_over) {
+  const std::array<double, 9> hands[] = {{0.018, 0.0132, 0.0365, 0.0663, 0.0277, 0.0115, -0.0105, 0.0554, 0.0201},
+                                         {0.0169, 0.0111, 0.0343, 0.0718, 0.0279, 0.0124, -0.0129, 0.0529, 0.0237}};
+  for (const auto& hand : hands) {
+    testing::SingleWorld<float> world(import::imported(fingers(hand)).scene, options(false), 0.002);
+    const Outcomes run = step_on(world, 50);
+    EXPECT_LT(run.joint_error, 1e-5) << hand[0];  // m
+    EXPECT_LT(run.fastest, 2.5) << hand[0];       // the speed from which a step is calmed
+    EXPECT_GE(run.converged, 47) << hand[0];
   }
 }
 

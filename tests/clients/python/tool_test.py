@@ -371,7 +371,7 @@ class Json(AxiondCase):
                  "models": ["models/none"]}
         for verb in verbs():
             with self.subTest(verb=verb):
-                code, told, error = tool_here(verb, *wrong.get(verb, ["batches/none"]), "--json", f"--server={self.target}")
+                code, told, error = tool(verb, *wrong.get(verb, ["batches/none"]), "--json", f"--server={self.target}")
                 self.assertIn(code, (1, 2))
                 self.assertEqual(told, "")
                 self.assertRegex(error, f"^axion {verb}: .+")
