@@ -106,7 +106,10 @@ class Client(Connection, ClientCalls):
         Batches stay on the server until they are deleted or their lease ends.
         """
         self.patience.end()
-        self._channel.close()
+        if self.patience.has_left_a_call:  # gRPC cancels it, and may then wait for its end for ever
+            threading.Thread(target=self._channel.close, daemon=True).start()
+        else:
+            self._channel.close()
 
     @checked
     def wait_until_ready(self, timeout: float = 10.0) -> None:

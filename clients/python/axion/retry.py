@@ -77,6 +77,7 @@ class Patience:
         self._is_told = threading.Event()
         self._answered = threading.Event()
         self._ended = threading.Event()
+        self.has_left_a_call = False  # whether a handler of signals, as of Ctrl-C, has raised while a call was being made
 
     @property
     def seconds(self) -> float:
@@ -193,7 +194,13 @@ class OpenMethod:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         self._patience.check_open()
-        return self._method(*arguments, **named)
+        try:
+            return self._method(*arguments, **named)
+        except grpc.RpcError:
+            raise
+        except BaseException:
+            self._patience.has_left_a_call = True
+            raise
 
 
 class RetryingMethod:
@@ -213,6 +220,9 @@ class RetryingMethod:
                     return None
                 if not may_repeat(self._name, request) or not attempts.another(error):
                     raise
+            except BaseException:
+                self._patience.has_left_a_call = True
+                raise
             else:
                 self._patience.heard()
                 return answer

@@ -5,12 +5,16 @@ import math
 import pathlib
 import pickle
 import tempfile
+import threading
 import unittest
+from unittest import mock
 
 import numpy as np
+from grpc import _channel as grpc_channel
 
 import axion
 from axiond_case import AxiondCase
+from axiond_process import PATIENCE_SECONDS
 
 SCENE = """<mujoco><worldbody><geom name="floor" type="plane" size="5 5 .1"/>
   <body name="arm" pos="0 0 1"><joint name="shoulder" axis="0 1 0"/><geom name="rod" type="capsule" fromto="0 0 0 .4 0 0" size=".05"/>
@@ -114,6 +118,18 @@ class Mistakes(AxiondCase):
             for timeout in (math.nan, -1.0):
                 with self.assertRaisesRegex(ValueError, "timeout"):
                     client.server_info(timeout=timeout)
+
+    @unittest.skipUnless(hasattr(grpc_channel, "_run_channel_spin_thread"), "this gRPC begins streams otherwise")
+    def test_a_client_closes_after_ctrl_c_while_a_stream_was_being_made(self):
+        client = axion.Client(self.target)
+        batch = client.get_batch(self.batch.name)
+        with (mock.patch.object(grpc_channel, "_run_channel_spin_thread", side_effect=KeyboardInterrupt),
+              self.assertRaises(KeyboardInterrupt), batch.watch(["joint_position"]) as watch):
+            next(watch)
+        closing = threading.Thread(target=client.close, daemon=True)
+        closing.start()
+        closing.join(PATIENCE_SECONDS)
+        self.assertFalse(closing.is_alive())
 
     def test_a_client_that_is_closed_says_so(self):
         for retry in (0.0, 30.0):

@@ -157,7 +157,7 @@ def write_pictures(client: axion.Client, policy: Policy, choice: TaskChoice, arg
     body = choice.body if choice.follows_commands else None
     with contextlib.closing(axion.gym.make_vec(choice.server_task(args.command), 1, client=client, autoreset_mode="SameStep")) as envs:
         model, dt = envs.model, envs.dt
-        seen = UntilInterrupt(poses(envs, policy, args.seed, args.seconds))
+        seen = UntilInterrupt(poses(envs, policy, args.seed, args.seconds), are_soon=True)
         with seen:
             moments = np.array(list(seen))
     is_cut = seen.is_cut

@@ -19,13 +19,16 @@ class UntilInterrupt(Generic[_Frame]):
     """Frames of a movie as they come, up to Ctrl-C once there is one, so that it has all that was seen until then.
 
     As a context it takes Ctrl-C to itself: what comes while a frame is awaited or drawn ends the wait, what comes while one is written
-    lets it be written whole. Where Python drops the exception that ends the wait, as in a finalizer, the frames end with the next one.
+    lets it be written whole. Where Python drops the exception that ends the wait, as in a finalizer, the frames end with the next one;
+    so they do where they are soon, as an exception in the middle of a call may leave a lock of gRPC's as it should not be.
     Another Ctrl-C after that ends everything, as everywhere else.
 
     Parameters
     ----------
     frames : Iterator
         Anything that a frame is drawn of.
+    are_soon : bool, default False
+        Whether the next frame comes by itself, as where this program steps the worlds.
 
     Attributes
     ----------
@@ -35,8 +38,9 @@ class UntilInterrupt(Generic[_Frame]):
         Whether Ctrl-C ended them.
     """
 
-    def __init__(self, frames: Iterator[_Frame]) -> None:
+    def __init__(self, frames: Iterator[_Frame], are_soon: bool = False) -> None:
         self._frames = frames
+        self._are_soon = are_soon
         self._is_written = False
         self._takes_interrupts = False
         self.count = 0
@@ -92,5 +96,5 @@ class UntilInterrupt(Generic[_Frame]):
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         is_first, self.is_cut = not self.is_cut, True
-        if not (is_first and self._is_written):
+        if not (is_first and (self._is_written or self._are_soon)):
             raise KeyboardInterrupt

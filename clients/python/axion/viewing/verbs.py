@@ -246,7 +246,7 @@ def _render(batch: Batch, given: argparse.Namespace) -> int:
     else:
         is_mcap = given.out.lower().endswith(".mcap")
         if not given.look_on:
-            frames = UntilInterrupt(_own_frames(batch, worlds, given, control))
+            frames = UntilInterrupt(_own_frames(batch, worlds, given, control), are_soon=True)
         elif is_mcap:
             frames = UntilInterrupt(moment for _, moment in _others_frames(batch, worlds, given, given.fps))
         else:
