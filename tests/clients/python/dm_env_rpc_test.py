@@ -142,6 +142,12 @@ class Agents(Endpoint):
             said.wait()
 
         silent = [open_stream(nothing()) for _ in range(40)]
+        sent_away = threading.Semaphore(0)
+        for stream in silent:
+            if not stream.add_callback(sent_away.release):  # it has ended already
+                sent_away.release()
+        for _ in range(37):  # all have come then: one that came later could send away an agent that has not spoken yet
+            self.assertTrue(sent_away.acquire(timeout=PATIENCE_SECONDS))
         speaking = [open_stream(one()) for _ in range(3)]
         for stream in speaking:
             self.assertTrue(next(stream).HasField("leave_world"))
