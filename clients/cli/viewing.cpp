@@ -14,9 +14,12 @@
 namespace axion::cli {
 namespace {
 
-// Says what to install where the package is absent, in the place of a trace of Python's.
+// Says what to install where the package is absent, in the place of a trace of Python's. Until the tool's main runs, Ctrl-C
+// ends the program at once, as any other.
 constexpr const char* kProgram =
-    "import sys\n"
+    "import signal, sys\n"
+    "if signal.getsignal(signal.SIGINT) is signal.default_int_handler:\n"
+    "    signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
     "try:\n"
     "    from axion.tool import main\n"
     "except ImportError as error:\n"

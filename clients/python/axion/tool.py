@@ -6,8 +6,11 @@ import argparse
 import importlib
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 from axion.client import Client
@@ -76,10 +79,24 @@ def in_words(verb: str, run: Callable[[], int]) -> int:
         return 130
 
 
+def _module(verb: str) -> ModuleType:
+    """The module of a verb. Ctrl-C ends the program at once while it is imported: packages that try what they might import drop the
+    exception that Ctrl-C otherwise is, and the program would go on. ImportError where packages of its extra are not installed."""
+    ends = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) in (
+        signal.default_int_handler, signal.SIG_DFL)
+    if ends:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        return importlib.import_module(_VERBS[verb][0])
+    finally:
+        if ends:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def parser(verb: str) -> argparse.ArgumentParser:
     """The parser of a verb's command line, which is the one definition of its flags. ImportError where packages of its extra are not
     installed."""
-    made: argparse.ArgumentParser = importlib.import_module(_VERBS[verb][0]).parser(verb)
+    made: argparse.ArgumentParser = _module(verb).parser(verb)
     return made
 
 
@@ -118,7 +135,6 @@ def main(words: Sequence[str] | None = None) -> int:
     if verb not in _VERBS:
         print(f"axion: {verb!r} is none of {', '.join(_VERBS)}", file=sys.stderr)
         return 2
-    module, extra = _VERBS[verb]
     try:
         if "--json" in rest and (is_asked or not {"--help", "-h"}.isdisjoint(rest)):
             print(json.dumps(_document(verb)))
@@ -126,8 +142,9 @@ def main(words: Sequence[str] | None = None) -> int:
         if is_asked:
             print("\n".join(f"{flag['name']}{'=' if flag['value'] else ''}\t{flag['help']}" for flag in flags(verb)))
             return 0
-        run: Callable[[argparse.Namespace], int] = importlib.import_module(module).run
+        run: Callable[[argparse.Namespace], int] = _module(verb).run
     except ImportError as error:
+        extra = _VERBS[verb][1]
         print(f"axion {verb}: wants the extra '{extra}' of the Python package, pip install 'axion-server-client[{extra}]', "
               f"in {sys.executable} (AXION_PYTHON names another interpreter): {error}", file=sys.stderr)
         return 1

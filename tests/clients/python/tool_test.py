@@ -52,6 +52,28 @@ sys.stdout = Output(sys.stdout)
 sys.exit(tool.main())
 """
 
+# A verb whose module drops what is raised while it tries what it might import, as some packages do.
+INTERRUPTED_IN_AN_IMPORT = """
+import pathlib, signal, sys
+from axion import tool
+
+pathlib.Path(sys.argv[1], "drops_exceptions.py").write_text('''
+import os, signal
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    [number for number in range(1000)]  # the interpreter looks for signals between these
+except BaseException:
+    pass
+def run(given):
+    return 0
+''')
+sys.path.insert(0, sys.argv[1])
+signal.signal(signal.SIGINT, signal.default_int_handler)
+tool._VERBS["view"] = ("drops_exceptions", "view")
+tool.parser = lambda verb: __import__("argparse").ArgumentParser()
+sys.exit(tool.main(["view"]))
+"""
+
 
 def tool(*arguments, timeout=PATIENCE_SECONDS):
     """Exit code, output and error output."""
@@ -256,6 +278,12 @@ class Json(AxiondCase):
         told, error = program.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual((program.returncode, error), (0, ""))
         self.assertRegex(told, "is shown at .*; Ctrl-C ends\n$")
+
+    def test_ctrl_c_while_a_verb_is_imported_ends_it_at_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, "-c", INTERRUPTED_IN_AN_IMPORT, folder], capture_output=True, text=True,
+                                  timeout=PATIENCE_SECONDS)
+        self.assertEqual((done.returncode, done.stderr), (-signal.SIGINT, ""))
 
     def interrupted(self, *words, when=lambda made: True):
         """Ctrl-C in a command once the batch that it makes is there and as it is to be: exit code, output and error output."""
