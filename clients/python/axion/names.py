@@ -43,8 +43,8 @@ def _index(kind: str, name: str, names: Sequence[str]) -> int:
     return names.index(name)
 
 
-class NamedBody:
-    """One body of an answer.
+class NamedPart:
+    """One body, joint or actuator of an answer.
 
     Arrays are [n, ...], or [n, records, ...] where the answer has records; each is a view.
 
@@ -53,7 +53,7 @@ class NamedBody:
     answer : _Answer
         The answer.
     index : int
-        Index of the body in the model.
+        Its index in the model.
     name : str, default ""
         Its name there.
     """
@@ -62,7 +62,11 @@ class NamedBody:
         self._answer, self.index, self.name = answer, index, name
 
     def __repr__(self) -> str:
-        return f"<axion.NamedBody {self.name!r} of {self._answer!r}>"
+        return f"<axion.{type(self).__name__} {self.name!r} of {self._answer!r}>"
+
+
+class NamedBody(NamedPart):
+    """One body of an answer."""
 
     @property
     def pose(self) -> _Array:
@@ -90,10 +94,8 @@ class NamedBody:
         return self._answer["contact_impulse"][..., self.index, :]
 
 
-class NamedJoint:
+class NamedJoint(NamedPart):
     """One joint of an answer.
-
-    Arrays are [n, ...], or [n, records, ...] where the answer has records; each is a view.
 
     Parameters
     ----------
@@ -110,11 +112,8 @@ class NamedJoint:
     """
 
     def __init__(self, answer: _Answer, index: int, position: slice, velocity: slice, name: str = "") -> None:
-        self._answer, self.index, self.name = answer, index, name
+        super().__init__(answer, index, name)
         self._position, self._velocity = position, velocity
-
-    def __repr__(self) -> str:
-        return f"<axion.NamedJoint {self.name!r} of {self._answer!r}>"
 
     @property
     def position(self) -> _Array:
@@ -137,26 +136,8 @@ class NamedJoint:
         return self._answer["break_ratio"][..., self.index]
 
 
-class NamedActuator:
-    """One actuator of an answer.
-
-    Arrays are [n, ...], or [n, records, ...] where the answer has records; each is a view.
-
-    Parameters
-    ----------
-    answer : _Answer
-        The answer.
-    index : int
-        Index of the actuator in the model.
-    name : str, default ""
-        Its name there.
-    """
-
-    def __init__(self, answer: _Answer, index: int, name: str = "") -> None:
-        self._answer, self.index, self.name = answer, index, name
-
-    def __repr__(self) -> str:
-        return f"<axion.NamedActuator {self.name!r} of {self._answer!r}>"
+class NamedActuator(NamedPart):
+    """One actuator of an answer."""
 
     @property
     def control(self) -> _Array:
