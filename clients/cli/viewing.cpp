@@ -14,8 +14,8 @@
 namespace axion::cli {
 namespace {
 
-// Says what to install where the package is absent, in the place of a trace of Python's. Until the tool's main runs, Ctrl-C
-// ends the program at once, as any other.
+// Says what to install where the package is absent, in the place of a trace of Python's. Until the tool's main runs,
+// Ctrl-C ends the program at once, as any other.
 constexpr const char* kProgram =
     "import signal, sys\n"
     "if signal.getsignal(signal.SIGINT) is signal.default_int_handler:\n"
