@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 
 namespace axion::server::schedule {
@@ -124,29 +123,19 @@ std::vector<double> share_out(double slice, std::span<const double> demands, std
 }
 
 std::vector<Job*> LaunchPacer::quick(std::span<Job* const> jobs) const {
-  const double slice = absl::ToDoubleSeconds(shared_slice_), most = kQuickPart * slice;
-  absl::flat_hash_map<absl::string_view, double> sums;  // of quick jobs by tenant, s
-  double all = 0;
-  for (const Job* job : jobs) {
-    const double demand = demand_of(*job);
-    all += demand;
-    if (demand <= most) sums[job->call.tenant] += demand;
-  }
+  const double slice = absl::ToDoubleSeconds(shared_slice_);
   std::vector<Job*> quick;
-  absl::flat_hash_set<absl::string_view> taking_part;
   double sum = 0;
+  bool some_fill_a_slice = false;
   for (Job* job : jobs) {
     const double demand = demand_of(*job);
-    if (!(demand > 0 && demand <= most)) continue;
-    const absl::string_view tenant = job->call.tenant;
-    if (!taking_part.contains(tenant)) {
-      if (sum + sums[tenant] > most) continue;
-      sum += sums[tenant];
-      taking_part.insert(tenant);
+    some_fill_a_slice |= demand > slice;
+    if (demand > 0 && demand <= kQuickPart * slice) {
+      quick.push_back(job);
+      sum += demand;
     }
-    quick.push_back(job);
   }
-  if (all - sum <= slice) quick.clear();
+  if (!some_fill_a_slice || sum > kQuickPart * slice) quick.clear();
   return quick;
 }
 

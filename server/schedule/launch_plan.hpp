@@ -56,9 +56,8 @@ class LaunchPacer {
   LaunchPacer(absl::Duration shared_slice, absl::Duration alone_slice)
       : shared_slice_(shared_slice), alone_slice_(alone_slice) {}
 
-  // The jobs that should have the next launch to themselves, of those that come in the order of their turns: jobs that
-  // a quarter of a shared slice is enough for, all that a tenant has together and with those of tenants before, if more
-  // than a slice is left over. Empty if there are none.
+  // The jobs that should have the next launch to themselves: jobs that a quarter of a shared slice is enough for, all
+  // together, where some job is left over. Empty where there are none.
   std::vector<Job*> quick(std::span<Job* const> jobs) const;
   // A portion for each job of the next launch, first whose turn it is; a shorter launch if others wait, because they
   // wait for its end.

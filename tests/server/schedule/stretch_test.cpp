@@ -166,24 +166,6 @@ TEST_F(Paced, steps_that_a_quarter_of_a_slice_is_enough_for_go_before_those_that
   EXPECT_TRUE(quick().empty());
 }
 
-TEST_F(Paced, steps_of_a_tenant_go_before_those_of_another_that_fill_a_slice_together) {
-  std::vector<schedule::Job*> all;
-  const auto add = [&](const char* tenant, int worlds) {
-    all.push_back(&job(worlds, 1, 1e-4));
-    all.back()->call.tenant = tenant;
-    return all.back();
-  };
-  schedule::Job* const first = add("alice", 4);
-  for (int k = 0; k < 4; ++k) add("bob", 1);  // of the others some are all but done
-  for (int k = 0; k < 96; ++k) add("bob", 30);
-  schedule::Job* const last = add("alice", 4);
-  EXPECT_EQ(pacer.quick(all), (std::vector<schedule::Job*>{first, all[1], all[2], all[3], all[4], last}));
-  for (int k = 0; k < 60; ++k) add("bob", 1);  // with these a launch of their own would last too long
-  EXPECT_EQ(pacer.quick(all), (std::vector<schedule::Job*>{first, last}));
-  all.resize(8);  // what is left over then fits in one slice with them
-  EXPECT_TRUE(pacer.quick(all).empty());
-}
-
 TEST_F(Paced, what_a_world_costs_is_learned_of_each_batch_and_follows_changes) {
   schedule::BatchHandle& cheap = *job(10, 10, 0).batch;
   schedule::BatchHandle& dear = *job(10, 10, 0).batch;
