@@ -17,6 +17,7 @@
 #include "server/rpc/asset_upload.hpp"
 #include "server/rpc/page_bytes.hpp"
 #include "server/rpc/request_conversion.hpp"
+#include "server/rpc/request_hash.hpp"
 #include "server/rpc/scene_conversion.hpp"
 #include "server/rpc/scene_overrides.hpp"
 #include "server/rpc/scene_parts.hpp"
@@ -181,6 +182,11 @@ schedule::ModelContent content_of(const import::ImportedScene& imported) {
 
 absl::Status SimulationService::create_model(const schedule::Tenant& tenant, const v1::CreateModelRequest& request,
                                              v1::Model& response) {
+  std::string digest = request_digest(request);
+  if (const auto known = parts_.registry.find_request(tenant, digest)) {
+    fill_model(*known, response);
+    return absl::OkStatus();
+  }
   auto named = named_assets(request, tenant, parts_.registry.assets(), parts_.batcher.now());
   if (!named.ok()) return named.status();
   schedule::MemoryHold reading = memory(tenant);
@@ -190,6 +196,7 @@ absl::Status SimulationService::create_model(const schedule::Tenant& tenant, con
   if (!imported.ok()) return imported.status();
   if (absl::Status overrides = apply_overrides(request, imported->scene); !overrides.ok()) return overrides;
   schedule::ModelContent content = content_of(*imported);
+  content.request = std::move(digest);
   content.visuals = visuals_of(*imported, request);
   keep_inline_visuals(tenant, *imported, request, content.assets);
   for (auto& [name, asset] : named->found) content.assets.push_back(std::move(asset));

@@ -12,6 +12,8 @@
 namespace axion::server::rpc {
 namespace {
 
+constexpr std::size_t kDigestBytes = 32;  // of SHA-256
+
 // Hashes what is written to it, without keeping it: requests may have megabytes.
 class HashStream final : public google::protobuf::io::ZeroCopyOutputStream {
  public:
@@ -27,13 +29,11 @@ class HashStream final : public google::protobuf::io::ZeroCopyOutputStream {
   void BackUp(int count) override { filled_ -= static_cast<std::size_t>(count); }
   std::int64_t ByteCount() const override { return taken_ + static_cast<std::int64_t>(filled_); }
 
-  std::uint64_t end() {
+  std::array<unsigned char, kDigestBytes> end() {
     take();
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    std::array<unsigned char, kDigestBytes> digest{};
     EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr);
-    std::uint64_t hash = 0;
-    for (int i = 0; i < 8; ++i) hash = hash << 8 | digest[static_cast<std::size_t>(i)];
-    return hash == 0 ? 1 : hash;
+    return digest;
   }
 
  private:
@@ -59,7 +59,7 @@ void write(const google::protobuf::MessageLite& message, google::protobuf::io::C
 }
 
 template <typename Write>
-std::uint64_t hash_of(const Write& write_all) {
+std::array<unsigned char, kDigestBytes> digest_of(const Write& write_all) {
   HashStream hash;
   {
     google::protobuf::io::CodedOutputStream stream(&hash);
@@ -67,6 +67,14 @@ std::uint64_t hash_of(const Write& write_all) {
     write_all(stream);
   }
   return hash.end();
+}
+
+template <typename Write>
+std::uint64_t hash_of(const Write& write_all) {
+  const auto digest = digest_of(write_all);
+  std::uint64_t hash = 0;
+  for (std::size_t i = 0; i < 8; ++i) hash = hash << 8 | digest[i];
+  return hash == 0 ? 1 : hash;
 }
 
 }  // namespace
@@ -129,6 +137,11 @@ std::uint64_t request_hash(const v1::RestoreSnapshotRequest& request) {
     stream.WriteVarint32(static_cast<std::uint32_t>(request.source_case()));
     stream.WriteString(request.has_content() ? request.content() : request.snapshot());
   });
+}
+
+std::string request_digest(const v1::CreateModelRequest& request) {
+  const auto digest = digest_of([&](google::protobuf::io::CodedOutputStream& stream) { write(request, stream); });
+  return {digest.begin(), digest.end()};
 }
 
 }  // namespace axion::server::rpc

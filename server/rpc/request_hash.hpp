@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "axion/v1/simulation.pb.h"
 
@@ -15,5 +16,8 @@ std::uint64_t request_hash(const v1::CreateBatchRequest& request);
 std::uint64_t request_hash(const v1::ResetRequest& request);
 std::uint64_t request_hash(const v1::SetStateRequest& request);
 std::uint64_t request_hash(const v1::RestoreSnapshotRequest& request);
+
+// The SHA-256 of all that a request says, in one build of the server.
+std::string request_digest(const v1::CreateModelRequest& request);
 
 }  // namespace axion::server::rpc

@@ -67,6 +67,16 @@ Registry::Registry(const Limits& limits, Observer& observer, std::uint64_t key, 
       assets_(limits.model_ttl),
       next_sequence_(first_sequence) {}
 
+std::shared_ptr<const ModelRecord> Registry::find_request(const Tenant& tenant, absl::string_view request) {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [sequence, entry] : models_) {
+    if (entry.request != request || entry.record->tenant != tenant.name) continue;
+    note_use(entry);
+    return entry.record;
+  }
+  return nullptr;
+}
+
 std::shared_ptr<const ModelRecord> Registry::find_content(const Tenant& tenant, const ModelContent& content) {
   const std::size_t hash = content_hash(tenant.name, content);
   absl::MutexLock lock(&mutex_);
@@ -81,6 +91,7 @@ std::shared_ptr<const ModelRecord> Registry::known_content(std::size_t hash, con
     if (!is_content(*entry.record, tenant, content)) continue;
     note_use(entry);
     entry.assets = content.assets;
+    entry.request = content.request;
     return entry.record;
   }
   return nullptr;
@@ -116,7 +127,7 @@ std::shared_ptr<const ModelRecord> Registry::list_model(std::uint64_t sequence, 
       ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(content.warnings), created, tenant,
                   std::move(content.scene), source_warnings, std::move(memory), std::move(content.colors),
                   std::move(content.visuals)});
-  const ModelEntry entry{record, content_.emplace(hash, sequence), std::move(content.assets)};
+  const ModelEntry entry{record, content_.emplace(hash, sequence), std::move(content.assets), std::move(content.request)};
   entry.last_use = ++uses_;
   models_.emplace(sequence, entry);
   report();

@@ -60,6 +60,7 @@ struct ModelContent {
   ShapeColors colors = {};            // which are among those bytes
   Assets assets = {};                 // which the model holds from now on; no part of what it is known by
   std::string visuals = {};           // bytes that say what it looks like
+  std::string request = {};           // digest of the request that asked for it; no part of what it is known by
 };
 
 template <typename T>
@@ -74,7 +75,10 @@ class Registry {
   Registry(const Limits& limits, Observer& observer, std::uint64_t key, std::uint64_t first_sequence = 1);
 
   // ---- Models. The content is all that decides what the model is; equal content is one model. ----
-  // The assets of the content take the place of what the model held.
+  // What such a request of the tenant, by its digest, was last answered with; none if there is none.
+  std::shared_ptr<const ModelRecord> find_request(const Tenant& tenant, absl::string_view request)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The assets and the request of the content take the place of what the model held.
   std::shared_ptr<const ModelRecord> find_content(const Tenant& tenant, const ModelContent& content)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // The record that holds, if somebody else was first. RESOURCE_EXHAUSTED at max_models, the server's or the tenant's.
@@ -156,6 +160,7 @@ class Registry {
     std::shared_ptr<const ModelRecord> record;
     std::unordered_multimap<std::size_t, std::uint64_t>::iterator content;
     Assets assets;                                    // that it was made with last
+    std::string request;                              // digest of the request that asked for it last
     mutable bool used = true;                         // since models were looked through last
     mutable bool found = false;                       // by anybody but the call that made it
     mutable std::uint64_t last_use = 0;               // the greater, the later

@@ -65,6 +65,7 @@ TEST_F(Service, a_model_names_everything_that_can_be_addressed) {
 TEST_F(Service, the_same_scene_is_the_same_model_and_a_batch_keeps_it) {
   start();
   const v1::Model first = create_model();
+  EXPECT_EQ(create_model().SerializeAsString(), first.SerializeAsString());
   EXPECT_EQ(create_model(std::string("<!-- said otherwise -->") + kHopper).name(), first.name());
   const v1::Batch batch = create_batch(first.name(), 2);
   google::protobuf::Empty empty;

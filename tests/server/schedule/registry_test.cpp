@@ -20,6 +20,23 @@ TEST_F(Registry, equal_content_is_one_model) {
   EXPECT_EQ(registry.find_content(anyone, {.scene = "a", .warnings = {}}), nullptr);  // its reader saw more in it
 }
 
+TEST_F(Registry, a_request_that_comes_again_finds_the_model_that_it_asked_for) {
+  const schedule::Tenant other{.name = "other", .quota = {}};
+  const auto ask = [&](const char* scene, const char* request) {
+    return *registry.add_model(anyone, {.scene = scene, .warnings = {}, .request = request},
+                               std::make_shared<FakeModel>(), now());
+  };
+  const auto first = ask("a", "1"), second = ask("b", "2");
+  EXPECT_EQ(registry.find_request(anyone, "1"), first);
+  EXPECT_EQ(registry.find_request(anyone, "2"), second);
+  EXPECT_EQ(registry.find_request(anyone, "3"), nullptr);
+  EXPECT_EQ(registry.find_request(other, "1"), nullptr);
+  ask("a", "3");  // other words for the same scene
+  EXPECT_EQ(registry.find_request(anyone, "3"), first);
+  ASSERT_TRUE(registry.remove_model(anyone, first->name).ok());
+  EXPECT_EQ(registry.find_request(anyone, "3"), nullptr);
+}
+
 TEST_F(Registry, a_name_is_never_given_again) {
   const auto first = registry.add_model(anyone, {.scene = "a", .warnings = {}}, std::make_shared<FakeModel>(), now());
   ASSERT_TRUE(registry.remove_model(anyone, (*first)->name).ok());
