@@ -42,14 +42,18 @@ class Calls:
     """The seam: what a transport has, and calls of the surface use."""
 
     def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
-             refused: Callable[[AxionError], None] = nothing, assets: Assets | None = None) -> _Result:
-        """What `read` makes of the answer to a request; AxionError, which `refused` may add words to, where there is none. Of
-        `assets` what the server says that it lacks is sent, and then the request again."""
+             refused: Callable[[AxionError], None] = nothing) -> _Result:
+        """What `read` makes of the answer to a request; AxionError, which `refused` may add words to, where there is none."""
         raise NotImplementedError
 
 
-class ListCalls(Calls):
-    """A transport that lists, too."""
+class ServerCalls(Calls):
+    """A transport that sends files and lists, too."""
+
+    def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
+             refused: Callable[[AxionError], None] = nothing, assets: Assets | None = None) -> _Result:
+        """As Calls says; of `assets` what the server says that it lacks is sent, and then the request again."""
+        raise NotImplementedError
 
     def _ask_all(self, method: str, request: Any, read: Callable[[Any], Iterable[_Item]]) -> list[_Item]:
         """All items of a list that the server gives page by page; `read` takes what is on a page."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from axion.arguments import checked
 from axion.assets import VisualFiles
-from axion.calls import ListCalls, nothing
+from axion.calls import ServerCalls, nothing
 from axion.errors import AxionError
 from axion.model import Model
 from axion.model_request import ModelRequest, model_request
@@ -25,7 +25,7 @@ def _tell_places(missing: Mapping[str, list[str]], error: AxionError) -> None:
             f"{attribute} at {', '.join(places[:4])}" for attribute, places in list(missing.items())[:4])
 
 
-class ClientModels(ListCalls):
+class ClientModels(ServerCalls):
     """The part of Client that makes and lists models."""
 
     _visual_files: VisualFiles

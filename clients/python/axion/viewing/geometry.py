@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import io
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -177,7 +177,7 @@ def file_mesh(content: bytes, name: str, scale: tuple[float, float, float]) -> M
 
 
 def _by_trimesh(content: bytes, ending: str) -> tuple[Floats, Ints]:
-    made = trimesh.load(io.BytesIO(content), file_type=ending, force="mesh", process=False, skip_materials=True)
+    made = cast(trimesh.Trimesh, trimesh.load(io.BytesIO(content), file_type=ending, force="mesh", process=False, skip_materials=True))
     return np.asarray(made.vertices, np.float64), np.asarray(made.faces, np.int64)
 
 
