@@ -127,7 +127,8 @@ std::shared_ptr<const ModelRecord> Registry::list_model(std::uint64_t sequence, 
       ModelRecord{model_ids_.name_of(sequence), std::move(model), std::move(content.warnings), created, tenant,
                   std::move(content.scene), source_warnings, std::move(memory), std::move(content.colors),
                   std::move(content.visuals)});
-  const ModelEntry entry{record, content_.emplace(hash, sequence), std::move(content.assets), std::move(content.request)};
+  const ModelEntry entry{record, content_.emplace(hash, sequence), std::move(content.assets),
+                         std::move(content.request)};
   entry.last_use = ++uses_;
   models_.emplace(sequence, entry);
   report();
