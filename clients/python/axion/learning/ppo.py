@@ -184,7 +184,8 @@ class Learner:
     ----------
     envs : gymnasium.vector.VectorEnv
         A gymnasium.vector.VectorEnv with boxes of observations [k] and actions [a], which resets in the same step
-        (autoreset_mode SAME_STEP) and tells "episode" and "final_obs" in its infos as axion.gym.TaskVectorEnv does.
+        (autoreset_mode SAME_STEP) and tells "episode_return", "episode_length" and "final_obs" in its infos as
+        axion.gym.AxionVectorEnv does.
     seed : int
         Of the weights, the exploration and the worlds.
     choices : Choices, default Choices()
@@ -250,8 +251,8 @@ class Learner:
             rewards[step] = self._scaled(reward, ended[step])
             if ended[step].any():
                 over = ended[step]
-                returns += infos["episode"]["r"][over].tolist()
-                lengths += infos["episode"]["l"][over].tolist()
+                returns += infos["episode_return"][over].tolist()
+                lengths += infos["episode_length"][over].tolist()
                 cut = np.flatnonzero(truncated & ~terminated)
                 if len(cut):
                     last = self.policy.normaliser(np.stack(infos["final_obs"][cut]))
