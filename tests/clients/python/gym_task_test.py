@@ -13,10 +13,12 @@ try:
     import mujoco
 
     import axion.gym
+    from axion.gym import ServerTask, server_task
     from oracle_mechanics import Mechanics
     from oracle_tasks import oracle_task
 except ImportError:
     gymnasium = None
+    ServerTask = object
 
 STATES = 1000
 # Coordinates in which states lie wider, so that about a third of them end the episode.
@@ -51,6 +53,14 @@ def contacts_of(env):
 class Listed(types.SimpleNamespace):
     def __len__(self):
         return len(self.shape_a)
+
+
+class Persistent(ServerTask):
+    """Hopper-v5 that goes on where it has fallen, and is paid for standing; as docs/tasks.md has it."""
+
+    def rewards(self, before, after, action):
+        height, angle = after[:, 0], after[:, 1]
+        return {"reward_survive": ((height > 0.7) & (abs(angle) < 0.2)).astype(float)}
 
 
 @unittest.skipIf(gymnasium is None, "gymnasium or mujoco is not installed")
@@ -175,6 +185,23 @@ class GymnasiumTasks(AxiondCase):
                     np.testing.assert_allclose(answer.terms[:, i], terms[term], atol=1e-9, rtol=1e-6, err_msg=term)
                 np.testing.assert_array_equal(answer.terminated, task.terminated(robot, state))
                 self.assertEqual(envs.info.spec.max_episode_steps, task.max_episode_steps)
+
+    def test_what_a_task_of_gymnasiums_weighs_beyond_its_ends_a_subclass_adds(self):
+        plain = server_task("Hopper-v5", terminate_when_unhealthy=False, healthy_reward=0.0)
+        (envs, robot), task = self.envs(Persistent(plain.model, plain.spec), 32), oracle_task("Hopper-v5", terminate_when_unhealthy=False)
+        envs.reset(seed=1)
+        after, rng, paid = robot.state(envs.batch.get_state(Mechanics.FIELDS), np.zeros((32, 3))), np.random.default_rng(2), []
+        for _ in range(40):
+            before, actions = after, rng.uniform(-1, 1, (32, 3))
+            _, reward, terminated, _, infos = envs.step(actions)
+            after = robot.state(envs.batch.get_state(Mechanics.FIELDS), actions)
+            terms = task.rewards(robot, before, after, actions, envs.dt)
+            for name, values in terms.items():
+                np.testing.assert_allclose(infos[name], values, atol=1e-9, err_msg=name)
+            np.testing.assert_allclose(reward, sum(terms.values()), atol=1e-9)
+            self.assertFalse(terminated.any())
+            paid.append(infos["reward_survive"])
+        self.assertTrue(0.1 < np.mean(paid) < 0.9, np.mean(paid))
 
 
 def add_comparisons():

@@ -205,6 +205,15 @@ class Environments(Worlds):
         with self.assertRaisesRegex(FileNotFoundError, "no_ant.xml: is no file, and this version of gymnasium has no such model"):
             self.envs("Ant-v5", 2, model="no_ant.xml")
 
+    def test_a_task_that_cannot_observe_leaves_no_worlds(self):
+        class Wrong(ServerTask):
+            def observe(self, seen):
+                return seen[:, 99]
+        plain, before = server_task(PENDULUM), len(self.client.list_batches())
+        with self.assertRaises(IndexError):
+            self.envs(Wrong(plain.model, plain.spec), 2)
+        self.assertEqual(len(self.client.list_batches()), before)
+
 
 class Pushed(ServerTask):
     """An InvertedPendulum-v5 that observes its angle alone, is paid for going right besides, and ends beyond 0.03 m."""

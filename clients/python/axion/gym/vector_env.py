@@ -93,22 +93,22 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         self._own_client = Client(target) if client is None else None
         opened = self._own_client if client is None else client
         assert opened is not None
+        # Overruled are worlds that the task's own `terminated` has ended, while the server goes on with them.
+        self._begun, self._ended, self._overruled = np.zeros((3, num_envs), dtype=bool)
+        self._own_return = np.zeros(num_envs)  # sum of the task's own rewards in the episodes so far
         try:
             self.model = opened.create_model(path=self.task.model_path(), **self.task.model_choices)
             self._pictures = pictures_of(self.model, self.render_mode, width, height, camera)
             self.batch: Batch | FleetBatch = opened.create_batch(
                 self.model, num_envs, task=spec, **{"seed": seed, **self.task.batch_choices, **(batch_choices or {})})
             self.info = self.batch.task
-            self._seen = self.batch.begin_episodes()
+            self._seen = _aligned(self.batch.begin_episodes())
+            observed = self.task.observe(self._seen)
         except BaseException:
-            self._close_client()
+            self.close_extras()
             raise
-        # Overruled are worlds that the task's own `terminated` has ended, while the server goes on with them.
-        self._begun, self._ended, self._overruled = np.zeros((3, num_envs), dtype=bool)
-        self._own_return = np.zeros(num_envs)  # sum of the task's own rewards in the episodes so far
         self.dt = self.info.step_seconds
         self.metadata = {"autoreset_mode": self.autoreset_mode, **picture_metadata(self.dt)}
-        observed = self.task.observe(self._seen)
         low, high = np.array(self.info.action_lower, np.float32), np.array(self.info.action_upper, np.float32)
         self.single_action_space = gymnasium.spaces.Box(low, high)
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, observed.shape[1:], observed.dtype.type)
@@ -254,14 +254,12 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             Gymnasium's; not used.
         """
         try:
-            with contextlib.suppress(NotFoundError):
-                self.batch.delete()
+            if hasattr(self, "batch"):
+                with contextlib.suppress(NotFoundError):
+                    self.batch.delete()
         finally:
-            self._close_client()
-
-    def _close_client(self) -> None:
-        if self._own_client is not None:
-            self._own_client.close()
+            if self._own_client is not None:
+                self._own_client.close()
 
 
 class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
