@@ -107,6 +107,7 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         except BaseException:
             self.close_extras()
             raise
+        self._end_names = np.array([*self.info.end_names, ""], dtype=object)  # the last is of -1
         self.dt = self.info.step_seconds
         self.metadata = {"autoreset_mode": self.autoreset_mode, **picture_metadata(self.dt)}
         low, high = np.array(self.info.action_lower, np.float32), np.array(self.info.action_upper, np.float32)
@@ -203,10 +204,9 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         for name, values in (dict(zip(self.info.reward_terms, answer.terms.T)) | own).items():
             infos[name], infos[f"_{name}"] = np.where(went, values, 0.0), went & ~ended if same_step else went
         if ended.any():
-            ended_by = [self.info.end_names[by] if by >= 0 and over else "" for by, over in zip(answer.ended_by, ended)]
             for name, values in (("episode_return", np.where(ended, answer.episode_return + self._own_return, 0.0)),
                                  ("episode_length", np.where(ended, answer.episode_length, 0)),
-                                 ("ended_by", np.array(ended_by, dtype=object))):
+                                 ("ended_by", self._end_names[np.where(ended, answer.ended_by, -1)])):
                 infos[name], infos[f"_{name}"] = values, ended
         if same_step and ended.any():
             after = np.array(after)
