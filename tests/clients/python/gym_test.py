@@ -254,8 +254,9 @@ class OwnTasks(Worlds):
             np.testing.assert_array_equal(pushed_ended[went], (ended | (np.abs(seen[:, 0]) > 0.03))[went])
         self.assertEqual(went.tolist(), [True] * 4)
 
-    def episodes(self, mode):
-        """Of each world its episodes that ended, a row each step: what was observed, the reward and how it ended; and names of the ends."""
+    def episodes(self, mode, by_hand=False):
+        """Of each world its episodes that ended, a row each step: what was observed, the reward and how it ended; and names of the ends.
+        By hand worlds are reset where they end."""
         envs, ended_by = self.pushed(mode), set()
         running, found, starting = [[] for _ in range(4)], [[] for _ in range(4)], np.zeros(4, bool)
 
@@ -273,7 +274,9 @@ class OwnTasks(Worlds):
             for world in np.flatnonzero(~starting):
                 last = infos["final_obs"][world] if mode == "SameStep" and over[world] else observed[world]
                 running[world].append((last[0], reward[world], terminated[world], truncated[world]))
-            if mode == "Disabled" and over.any():
+            if over.any():
+                self.assertEqual(set(infos["ended_by"][~over]), {""} if not over.all() else set())
+            if by_hand and over.any():
                 observed, _ = envs.reset(options={"reset_mask": over})
             for world in np.flatnonzero(over):
                 self.assertEqual(infos["episode_length"][world], len(running[world]) - 1)
@@ -281,7 +284,7 @@ class OwnTasks(Worlds):
                 ended_by.add(infos["ended_by"][world])
                 found[world].append(np.array(running[world], float))
                 begin(world)
-            starting = over & (mode == "NextStep")
+            starting = over & (mode == "NextStep") & (not by_hand)
         return found, ended_by
 
     def test_an_end_of_the_task_begins_an_episode_as_the_mode_says(self):
@@ -289,13 +292,22 @@ class OwnTasks(Worlds):
         self.assertLessEqual({"", "max_episode_steps"}, ended_by)
         lengths = [len(each[0]) for each in first]
         self.assertTrue(lengths[0] < lengths[1] < lengths[2] < lengths[3], lengths)
-        for mode in ("SameStep", "Disabled"):
-            other, by = self.episodes(mode)
+        for mode, by_hand in (("SameStep", False), ("Disabled", True), ("NextStep", True)):
+            other, by = self.episodes(mode, by_hand)
             self.assertEqual(by, ended_by)
             for one, another in zip(first, other):
                 self.assertGreater(min(len(one), len(another)), 3)
                 for mine, theirs in zip(one, another):
                     np.testing.assert_array_equal(mine, theirs)
+
+    def test_a_step_that_begins_an_episode_does_not_end_it(self):
+        class Short(ServerTask):
+            def terminated(self, after):
+                return np.ones(len(after), bool)
+        plain = server_task(PENDULUM)
+        envs = self.envs(Short(plain.model, plain.spec), 2)
+        envs.reset(seed=1)
+        self.assertEqual([envs.step(np.zeros((2, 1), np.float32))[2].tolist() for _ in range(4)], [[True] * 2, [False] * 2] * 2)
 
     def test_gymnasiums_statistics_count_what_the_task_adds(self):
         envs = RecordEpisodeStatistics(self.pushed("SameStep"))
