@@ -23,7 +23,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import axion
 import axion.gym
@@ -57,10 +56,9 @@ def gymnasium_environment(task: str, division: int) -> gymnasium.Env[Any, Any]:
 
 @contextlib.contextmanager
 def environments(name: str, division: int, task: str, worlds: int, client: axion.Client, mode: AutoresetMode) -> Iterator[Any]:
-    """Worlds of one of them, which tell the same."""
+    """Worlds of one of them."""
     if name == "MuJoCo":
-        envs: Any = RecordEpisodeStatistics(
-            SyncVectorEnv([lambda: gymnasium_environment(task, division)] * worlds, autoreset_mode=mode))
+        envs: Any = SyncVectorEnv([lambda: gymnasium_environment(task, division)] * worlds, autoreset_mode=mode)
     else:
         choices, chosen = dict(SIMULATORS[name]), copy.deepcopy(axion.gym.server_task(task))
         if division > 1:

@@ -117,7 +117,7 @@ class _World:
             if terminated[0] or truncated[0]:
                 state = rpc.EnvironmentStateType.TERMINATED if terminated[0] else rpc.EnvironmentStateType.INTERRUPTED
                 self._is_running = False
-        found = {_OBSERVATION: observations[0], _REWARD: np.float64(reward), _DISCOUNT: np.float64(discount)}
+        found = {_OBSERVATION: observations[0].astype(np.float64), _REWARD: np.float64(reward), _DISCOUNT: np.float64(discount)}
         return rpc.StepResponse(state=state, observations={uid: tensor_utils.pack_tensor(found[uid])
                                                            for uid in request.requested_observations})
 

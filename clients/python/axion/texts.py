@@ -36,6 +36,8 @@ actions : numpy.ndarray
     [num_envs, nu].
 activation : array_like
     Activations of actuators, held within their ranges: [n, activations].
+after : numpy.ndarray
+    What the server's task observed after the action: [n, k].
 anchor : sequence of float
     Where the joint holds, in the frame of the child, m: [3].
 autoreset_mode : AutoresetMode or str, default AutoresetMode.NEXT_STEP
@@ -110,10 +112,6 @@ position : sequence of float
     x, y, z, m: [3].
 proto
     The answer.
-qpos : numpy.ndarray
-    rad, m: [n, nq].
-qvel : numpy.ndarray
-    rad/s, m/s: [n, nv].
 radius : float
     m.
 rate : float
@@ -132,8 +130,6 @@ retry : float
     again; a call's own timeout holds besides. Not before the server was there once; 0 is never. Steps carry a
     request_id and the batch's incarnation, so that none is made twice: a batch that has lost steps
     (docs/snapshots.md) raises AbortedError.
-robot : Mechanics
-    The bodies of the file.
 rotation : sequence of float
     Quaternion w, x, y, z: [4].
 seed : int or Sequence[int]
@@ -145,8 +141,6 @@ snapshot : bytes or sequence of bytes
     nothing else may be given with it. The worlds go on with the bits of the worlds that it was taken of.
 solver_stats : bool
     Whether frames have what the solver did.
-state : WorldState
-    Of n worlds.
 steps : int
     How many steps.
 target : str

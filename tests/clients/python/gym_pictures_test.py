@@ -20,7 +20,6 @@ except ImportError:
     gymnasium = None
 
 SMALL = {"width": 64, "height": 48}
-NAMESPACES = ("axion", "axion-server")
 
 
 @unittest.skipIf(gymnasium is None, "gymnasium or the extra view is not installed")
@@ -31,29 +30,27 @@ class Pictures(AxiondCase):
         return envs
 
     def test_gymnasiums_checkers_look_at_pictures_too(self):
-        for namespace in NAMESPACES:
-            for name in ("Hopper-v5", "Reacher-v5"):
-                env = gymnasium.make(f"{namespace}/{name}", target=self.target)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("error")
-                    warnings.filterwarnings("ignore", message=".*(infinity|-inf|symmetric and normalized).*")
-                    check_env(env.unwrapped)  # makes one with each render_mode that metadata name, from the spec
-                env.close()
+        for name in ("Hopper-v5", "Reacher-v5"):
+            env = gymnasium.make(f"axion/{name}", target=self.target)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                warnings.filterwarnings("ignore", message=".*(infinity|-inf|symmetric and normalized).*")
+                check_env(env.unwrapped)  # makes one with each render_mode that metadata name, from the spec
+            env.close()
 
     def test_every_world_has_a_picture_of_its_own(self):
-        for namespace in NAMESPACES:
-            envs = self.envs(f"{namespace}/HalfCheetah-v5", 3, render_mode="rgb_array")
-            self.assertEqual(envs.metadata["render_modes"], ["rgb_array"])
-            self.assertEqual(envs.metadata["render_fps"], 20)
-            envs.reset(seed=1)
-            before = envs.render()
-            self.assertEqual([(picture.shape, picture.dtype) for picture in before], [((48, 64, 3), np.uint8)] * 3)
-            actions = np.zeros((3, 6), np.float32)
-            actions[1] = 1
-            for _ in range(5):
-                envs.step(actions)
-            after = envs.render()
-            self.assertTrue((after[1] != after[0]).any() and (after[1] != before[1]).any())
+        envs = self.envs("axion/HalfCheetah-v5", 3, render_mode="rgb_array")
+        self.assertEqual(envs.metadata["render_modes"], ["rgb_array"])
+        self.assertEqual(envs.metadata["render_fps"], 20)
+        envs.reset(seed=1)
+        before = envs.render()
+        self.assertEqual([(picture.shape, picture.dtype) for picture in before], [((48, 64, 3), np.uint8)] * 3)
+        actions = np.zeros((3, 6), np.float32)
+        actions[1] = 1
+        for _ in range(5):
+            envs.step(actions)
+        after = envs.render()
+        self.assertTrue((after[1] != after[0]).any() and (after[1] != before[1]).any())
 
     def test_a_robot_that_goes_stays_in_the_picture(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -80,40 +77,38 @@ class Pictures(AxiondCase):
 
     def test_a_driven_or_held_robot_is_seen_from_one_place(self):
         followed = {}
-        for name in axion.gym.GYMNASIUM_TASKS:
-            model = self.client.create_model(path=axion.gym.GYMNASIUM_TASKS[name]().model_path())
+        for name in axion.gym.SERVER_TASKS:
+            model = self.client.create_model(path=axion.gym.server_task(name).model_path())
             followed[name.removesuffix("-v5")] = followed_body(model)
         self.assertEqual(followed, {"Ant": "torso", "HalfCheetah": "torso", "Hopper": "torso", "Humanoid": "torso", "Walker2d": "torso",
                                     "Swimmer": "torso", "InvertedDoublePendulum": None, "InvertedPendulum": None, "Pusher": None,
                                     "Reacher": None})
 
     def test_without_a_render_mode_there_is_a_warning_and_a_wrong_one_is_named(self):
-        envs = self.envs("axion-server/Hopper-v5", 2)
+        envs = self.envs("axion/Hopper-v5", 2)
         envs.reset(seed=1)
         with self.assertWarnsRegex(UserWarning, "render_mode='rgb_array'"):
             self.assertIsNone(envs.render())
-        for namespace in NAMESPACES:
-            with self.assertRaisesRegex(ValueError, "render_mode: 'depth_array' is none of rgb_array"):
-                self.envs(f"{namespace}/Hopper-v5", 2, render_mode="depth_array")
-            with self.assertRaisesRegex(ValueError, "width: 0 is not from 1"):
-                self.envs(f"{namespace}/Hopper-v5", 2, render_mode="rgb_array", width=0)
+        with self.assertRaisesRegex(ValueError, "render_mode: 'depth_array' is none of rgb_array"):
+            self.envs("axion/Hopper-v5", 2, render_mode="depth_array")
+        with self.assertRaisesRegex(ValueError, "width: 0 is not from 1"):
+            self.envs("axion/Hopper-v5", 2, render_mode="rgb_array", width=0)
         self.assertEqual(len(self.client.list_batches()), 1)  # what was refused has left no worlds
 
     def test_specs_are_data(self):
-        for namespace in NAMESPACES:
-            env = gymnasium.make(f"{namespace}/Hopper-v5", target=self.target)
-            self.addCleanup(env.close)
-            spec = gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json())
-            again = gymnasium.make(spec)
-            self.addCleanup(again.close)
-            np.testing.assert_array_equal(env.reset(seed=3)[0], again.reset(seed=3)[0])
+        env = gymnasium.make("axion/Hopper-v5", target=self.target)
+        self.addCleanup(env.close)
+        spec = gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json())
+        again = gymnasium.make(spec)
+        self.addCleanup(again.close)
+        np.testing.assert_array_equal(env.reset(seed=3)[0], again.reset(seed=3)[0])
 
 
 @unittest.skipIf(gymnasium is None, "gymnasium is not installed")
 class OneWorld(AxiondCase):
     def test_one_world_makes_the_episodes_of_many(self):
         many = axion.gym.make_vec("InvertedPendulum-v5", 3, client=self.client, autoreset_mode="Disabled")
-        env = gymnasium.make("axion-server/InvertedPendulum-v5", client=self.client, max_episode_steps=200)
+        env = gymnasium.make("axion/InvertedPendulum-v5", client=self.client, max_episode_steps=200)
         self.addCleanup(many.close)
         self.addCleanup(env.close)
         first, _ = many.reset(seed=[4, 5, 6])

@@ -1,20 +1,24 @@
-"""Gymnasium's tasks as axiond computes them: term by term as Gymnasium's for the same states; see axiond_case.py."""
+"""Gymnasium's tasks as axiond computes them: term by term as Gymnasium's, and as an oracle's in NumPy, for the same states; see
+axiond_case.py."""
 
+import types
 import unittest
 
 import numpy as np
 
-from gym_test import EXACT, random_states
-from task_test import TaskCase
+from axiond_case import AxiondCase
 
 try:
     import gymnasium
     import mujoco
 
     import axion.gym
-    from axion.gym import AxionVectorEnv, Mechanics, TaskVectorEnv
+    from axion.gym import ServerTask, server_task
+    from oracle_mechanics import Mechanics
+    from oracle_tasks import oracle_task
 except ImportError:
     gymnasium = None
+    ServerTask = object
 
 STATES = 1000
 # Coordinates in which states lie wider, so that about a third of them end the episode.
@@ -23,18 +27,60 @@ WIDE = {"Walker2d-v5": (2, 1.2), "Humanoid-v5": (2, 0.7), "InvertedDoublePendulu
 PLACED_BY_JOINTS = {"Humanoid-v5": 1e-5, "InvertedDoublePendulum-v5": 1e-4, "Pusher-v5": 1e-5, "Reacher-v5": 1e-5}
 
 
+def random_states(env, rng, count):
+    """Coordinates and velocities about the start, with unit quaternions."""
+    qpos = env.init_qpos + rng.uniform(-0.3, 0.3, (count, env.model.nq))
+    for joint in range(env.model.njnt):
+        if env.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
+            start = env.model.jnt_qposadr[joint]
+            qpos[:, start + 3:start + 7] /= np.linalg.norm(qpos[:, start + 3:start + 7], axis=1, keepdims=True)
+    return qpos, rng.standard_normal((count, env.model.nv))
+
+
+def contacts_of(env):
+    """MuJoCo's contacts as the server would list them, impulses of 1 s; the file's geoms are the scene's shapes."""
+    rows = []
+    for index in range(env.data.ncon):
+        contact, force = env.data.contact[index], np.zeros(6)
+        mujoco.mj_contactForce(env.model, env.data, index, force)
+        frame = contact.frame.reshape(3, 3)
+        rows.append((contact.geom1, contact.geom2, contact.pos, -frame[0], force[0], -frame.T[:, 1:] @ force[1:3], -frame.T @ force[3:6]))
+    a, b, point, normal, impulse, friction, moment = (np.array(column) for column in zip(*rows))
+    return Listed(contact_count=np.array([len(rows)]), shape_a=a, shape_b=b, point=point, normal=normal, normal_impulse=impulse,
+                  friction_impulse=friction, moment_impulse=moment)
+
+
+class Listed(types.SimpleNamespace):
+    def __len__(self):
+        return len(self.shape_a)
+
+
+class Persistent(ServerTask):
+    """Hopper-v5 that goes on where it has fallen, and is paid for standing; as docs/tasks.md has it."""
+
+    def rewards(self, before, after, action):
+        height, angle = after[:, 0], after[:, 1]
+        return {"reward_survive": ((height > 0.7) & (abs(angle) < 0.2)).astype(float)}
+
+
 @unittest.skipIf(gymnasium is None, "gymnasium or mujoco is not installed")
-class GymnasiumTasks(TaskCase):
+class GymnasiumTasks(AxiondCase):
+    def envs(self, name, count, **choices):
+        """Worlds, which go on where an episode ends, and the oracle's view of them."""
+        envs = axion.gym.make_vec(name, count, client=self.client, autoreset_mode="Disabled", batch_choices={"precision": "float64"},
+                                  **choices)
+        self.addCleanup(envs.close)
+        return envs, Mechanics(self.client, envs.model)
+
     def compare(self, name):
         """Steps of the server from random states, and what Gymnasium makes of the same states and contact forces."""
         theirs = gymnasium.make(name).unwrapped
         self.addCleanup(theirs.close)
-        ours = TaskVectorEnv(name, STATES, client=self.client, autoreset_mode="Disabled", batch_choices=EXACT)
-        self.addCleanup(ours.close)
+        ours, robot = self.envs(name, STATES)
         self.assertAlmostEqual(ours.dt, theirs.dt)
         self.assertEqual(ours.single_observation_space, theirs.observation_space)
         self.assertEqual(ours.single_action_space, theirs.action_space)
-        robot, rng = Mechanics(self.client, ours.model), np.random.default_rng(7)
+        rng = np.random.default_rng(7)
         qpos, qvel = random_states(theirs, rng, STATES)
         coordinate, width = WIDE.get(name, (0, 0.0))
         qpos[:, coordinate] += rng.uniform(-width, width, STATES)
@@ -69,7 +115,7 @@ class GymnasiumTasks(TaskCase):
             self.assertEqual(bool(terminated), bool(answer.terminated[world]))
             for what, error in errors.items():
                 greatest[what] = max(greatest.get(what, 0), np.abs(error).max())
-        task = axion.gym.GYMNASIUM_TASKS[name]()  # which has the very same bodies
+        task = oracle_task(name)  # which has the very same bodies
         terms = task.rewards(robot, start, state, actions, ours.dt)
         observation = task.observe(robot, state)
         exact = {"of the same bodies: observation": (observation - answer.observation) / np.maximum(1, np.abs(observation)),
@@ -89,8 +135,7 @@ class GymnasiumTasks(TaskCase):
             for seed in range(300):
                 theirs.reset(seed=seed)
                 drawn.append(np.concatenate([theirs.data.qpos, theirs.data.qvel]))
-            ours = TaskVectorEnv(name, 300, client=self.client, batch_choices=EXACT)
-            robot = Mechanics(self.client, ours.model)
+            ours, robot = self.envs(name, 300)
             state = robot.state(ours.batch.get_state(Mechanics.FIELDS), np.zeros((300, theirs.model.nu)))
             made, drawn = np.concatenate([state.qpos, state.qvel], axis=1), np.array(drawn)
             for joint in np.flatnonzero(theirs.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE):  # Gymnasium's are not normalised
@@ -99,67 +144,24 @@ class GymnasiumTasks(TaskCase):
             spread = drawn.std(axis=0)
             np.testing.assert_allclose(made.std(axis=0), spread, atol=0.15 * spread.max(), err_msg=name)
             np.testing.assert_allclose(made.mean(axis=0), drawn.mean(axis=0), atol=0.3 * spread.max(), err_msg=name)
-            ours.close()
             theirs.close()
 
-    def test_make_vec_and_gymnasiums_statistics(self):
-        envs = gymnasium.make_vec("axion-server/Hopper-v5", num_envs=3, target=self.target)
-        self.addCleanup(envs.close)
-        self.assertIsInstance(envs.unwrapped, TaskVectorEnv)
-        self.assertTrue(envs.observation_space.contains(envs.reset(seed=1)[0]))
-        counted = gymnasium.wrappers.vector.RecordEpisodeStatistics(envs, stats_key="counted")
-        counted.reset(seed=1)
-        ends = 0
-        for _ in range(80):
-            *_, terminated, truncated, infos = counted.step(envs.action_space.sample())
-            for world in np.flatnonzero(terminated | truncated):
-                ends += 1
-                self.assertEqual(infos["episode"]["l"][world], infos["counted"]["l"][world])
-                self.assertAlmostEqual(infos["episode"]["r"][world], infos["counted"]["r"][world], places=9)
-        self.assertGreater(ends, 3)
+    def test_contact_forces_are_those_of_mujoco(self):
+        theirs = gymnasium.make("Ant-v5").unwrapped
+        self.addCleanup(theirs.close)
+        theirs.reset(seed=1)
+        for _ in range(40):
+            theirs.step(np.zeros(8))
+        self.assertGreater(theirs.data.ncon, 0)
+        mujoco.mj_forward(theirs.model, theirs.data)
+        mujoco.mj_rnePostConstraint(theirs.model, theirs.data)
+        ours, robot = self.envs("Ant-v5", 1)
+        qpos, qvel = theirs.data.qpos[None].copy(), theirs.data.qvel[None].copy()
+        ours.batch.begin_episodes(joint_position=qpos, joint_velocity=robot.joint_velocity(qpos, qvel))
+        state = robot.state(ours.batch.get_state(Mechanics.FIELDS), np.zeros((1, 8)), contacts_of(theirs))
+        np.testing.assert_allclose(state.cfrc_ext[0], theirs.data.cfrc_ext[1:], atol=1e-6 * np.abs(theirs.data.cfrc_ext).max())
 
-    def test_infos_of_ended_episodes_have_the_keys_of_gymnasiums_own_vector_environments(self):
-        def infos_of(envs):
-            self.addCleanup(envs.close)
-            envs.reset(seed=1)
-            for _ in range(2):
-                answer = envs.step(np.full((3, 1), 0.1, dtype=np.float32))
-            self.assertTrue(answer[3].all())
-            self.assertIs(envs.metadata["autoreset_mode"], gymnasium.vector.AutoresetMode.SAME_STEP)
-            return answer[4]
-        choices = {"max_episode_steps": 2}
-        theirs = infos_of(gymnasium.make_vec("InvertedPendulum-v5", 3, vectorization_mode="sync", **choices,
-                                             vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP}))
-        finals = {name for name in theirs if "final" in name}
-        self.assertEqual(finals, {"final_obs", "_final_obs", "final_info", "_final_info"})
-        for kind in (TaskVectorEnv, AxionVectorEnv):
-            infos = infos_of(kind("InvertedPendulum-v5", 3, client=self.client, autoreset_mode="SameStep", **choices))
-            self.assertEqual({name for name in infos if "final" in name}, finals)
-            self.assertLessEqual(set(theirs["final_info"]), set(infos["final_info"]))
-            for name in ("final_obs", "_final_obs", "_final_info"):
-                self.assertEqual((infos[name].dtype, infos[name].shape), (theirs[name].dtype, theirs[name].shape))
-            for name, value in theirs["final_info"].items():  # a term of 1 is an integer there
-                self.assertEqual(infos["final_info"][name].shape, value.shape)
-            self.assertEqual(infos["final_obs"][0].shape, theirs["final_obs"][0].shape)
-
-    def test_same_step_answers_the_last_observation_beside_the_first(self):
-        next_step = TaskVectorEnv("InvertedPendulum-v5", 3, client=self.client, max_episode_steps=4)
-        same_step = TaskVectorEnv("InvertedPendulum-v5", 3, client=self.client, max_episode_steps=4, autoreset_mode="SameStep")
-        for envs in (next_step, same_step):
-            self.addCleanup(envs.close)
-            envs.reset(seed=5)
-        push = np.full((3, 1), 0.1, dtype=np.float32)
-        for _ in range(3):
-            np.testing.assert_array_equal(next_step.step(push)[0], same_step.step(push)[0])
-        last, one = next_step.step(push), same_step.step(push)
-        self.assertTrue(last[3].all() and one[3].all())
-        np.testing.assert_array_equal(np.stack(one[4]["final_obs"]), last[0])
-        first, reward, *_ = next_step.step(push)  # in place of a step
-        np.testing.assert_array_equal(one[0], first)
-        np.testing.assert_array_equal(reward, 0)
-        np.testing.assert_array_equal(next_step.step(push)[0], same_step.step(push)[0])
-
-    def test_choices_of_a_task_are_those_of_the_one_in_numpy(self):
+    def test_choices_of_a_task_are_those_of_the_oracle(self):
         choices = {"Hopper-v5": {"ctrl_cost_weight": 0.5, "forward_reward_weight": 2.0, "healthy_reward": 3.0, "frame_skip": 2,
                                  "healthy_angle_range": (-0.02, 0.02)},
                    "Ant-v5": {"contact_cost_weight": 0.1, "contact_force_range": (-2.0, 3.0), "healthy_z_range": (0.7, 1.0)},
@@ -168,9 +170,7 @@ class GymnasiumTasks(TaskCase):
                    "Humanoid-v5": {"terminate_when_unhealthy": False, "healthy_reward": 0.0}}
         for name, changes in choices.items():
             with self.subTest(name):
-                envs = TaskVectorEnv(name, 16, client=self.client, autoreset_mode="Disabled", batch_choices=EXACT, **changes)
-                self.addCleanup(envs.close)
-                task, robot = axion.gym.GYMNASIUM_TASKS[name](**changes), Mechanics(self.client, envs.model)
+                (envs, robot), task = self.envs(name, 16, **changes), oracle_task(name, **changes)
                 self.assertAlmostEqual(envs.dt, envs.batch.dt * task.frame_skip)
                 envs.reset(seed=1)
                 actions = envs.action_space.sample()
@@ -186,33 +186,22 @@ class GymnasiumTasks(TaskCase):
                 np.testing.assert_array_equal(answer.terminated, task.terminated(robot, state))
                 self.assertEqual(envs.info.spec.max_episode_steps, task.max_episode_steps)
 
-    def test_choices_that_make_no_sense_are_named(self):
-        with self.assertRaisesRegex(TypeError, "foo"):
-            TaskVectorEnv("Hopper-v5", 2, client=self.client, foo=1)
-        with self.assertRaisesRegex(TypeError, "ctrl_cost_weight: are given to the ServerTask itself"):
-            TaskVectorEnv(axion.gym.server_task("Hopper-v5"), 2, client=self.client, ctrl_cost_weight=1)
-        with self.assertRaisesRegex(ValueError, "terminate_when_unhealthy: .*AxionVectorEnv has it"):
-            TaskVectorEnv("Ant-v5", 2, client=self.client, terminate_when_unhealthy=False)
-
-    def test_environments_whose_batch_is_gone_are_closed_all_the_same(self):
-        for made in (TaskVectorEnv("Hopper-v5", 2, client=self.client), axion.gym.AxionVectorEnv("Hopper-v5", 2, client=self.client)):
-            made.batch.delete()
-            made.close()
-            self.assertTrue(made.closed)
-
-    def test_a_mask_begins_some_episodes(self):
-        envs = TaskVectorEnv("HalfCheetah-v5", 3, client=self.client, autoreset_mode="Disabled", max_episode_steps=2)
-        self.addCleanup(envs.close)
+    def test_what_a_task_of_gymnasiums_weighs_beyond_its_ends_a_subclass_adds(self):
+        plain = server_task("Hopper-v5", terminate_when_unhealthy=False, healthy_reward=0.0)
+        (envs, robot), task = self.envs(Persistent(plain.model, plain.spec), 32), oracle_task("Hopper-v5", terminate_when_unhealthy=False)
         envs.reset(seed=1)
-        actions = np.zeros((3, 6), dtype=np.float32)
-        envs.step(actions)
-        moved, _, _, truncated, _ = envs.step(actions)
-        self.assertTrue(truncated.all())
-        with self.assertRaises(gymnasium.error.ResetNeeded):
-            envs.step(actions)
-        observations, _ = envs.reset(options={"reset_mask": np.array([True, False, True])})
-        np.testing.assert_array_equal(observations[1], moved[1])
-        self.assertTrue((observations[0] != moved[0]).any())
+        after, rng, paid = robot.state(envs.batch.get_state(Mechanics.FIELDS), np.zeros((32, 3))), np.random.default_rng(2), []
+        for _ in range(40):
+            before, actions = after, rng.uniform(-1, 1, (32, 3))
+            _, reward, terminated, _, infos = envs.step(actions)
+            after = robot.state(envs.batch.get_state(Mechanics.FIELDS), actions)
+            terms = task.rewards(robot, before, after, actions, envs.dt)
+            for name, values in terms.items():
+                np.testing.assert_allclose(infos[name], values, atol=1e-9, err_msg=name)
+            np.testing.assert_allclose(reward, sum(terms.values()), atol=1e-9)
+            self.assertFalse(terminated.any())
+            paid.append(infos["reward_survive"])
+        self.assertTrue(0.1 < np.mean(paid) < 0.9, np.mean(paid))
 
 
 def add_comparisons():

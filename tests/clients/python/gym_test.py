@@ -1,6 +1,6 @@
-"""axion.gym against axiond: Gymnasium's checkers, and its own environments term by term for the same states; see axiond_case.py."""
+"""axion.gym against axiond: Gymnasium's checkers, its infos and ways of beginning episodes, and tasks that the client adds to; see
+axiond_case.py."""
 
-import types
 import unittest
 import warnings
 
@@ -10,129 +10,30 @@ from axiond_case import AxiondCase
 
 try:
     import gymnasium
-    import mujoco
+    import mujoco  # noqa: F401  # which Gymnasium's own environments want
     from gymnasium.utils.env_checker import check_env
+    from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
     import axion.gym
-    from axion.gym import AxionVectorEnv
+    from axion.gym import AxionVectorEnv, ServerTask, server_task
 except ImportError:
     gymnasium = None
+    ServerTask = object
 
-STATES = 1000
-EXACT = {"precision": "float64"}
-
-
-def random_states(env, rng, count):
-    """Coordinates and velocities about the start, with unit quaternions."""
-    qpos = env.init_qpos + rng.uniform(-0.3, 0.3, (count, env.model.nq))
-    for joint in range(env.model.njnt):
-        if env.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
-            start = env.model.jnt_qposadr[joint]
-            qpos[:, start + 3:start + 7] /= np.linalg.norm(qpos[:, start + 3:start + 7], axis=1, keepdims=True)
-    return qpos, rng.standard_normal((count, env.model.nv))
-
-
-def contacts_of(env):
-    """MuJoCo's contacts as the server would list them, impulses of 1 s; the file's geoms are the scene's shapes."""
-    rows = []
-    for index in range(env.data.ncon):
-        contact, force = env.data.contact[index], np.zeros(6)
-        mujoco.mj_contactForce(env.model, env.data, index, force)
-        frame = contact.frame.reshape(3, 3)
-        rows.append((contact.geom1, contact.geom2, contact.pos, -frame[0], force[0], -frame.T[:, 1:] @ force[1:3], -frame.T @ force[3:6]))
-    a, b, point, normal, impulse, friction, moment = (np.array(column) for column in zip(*rows))
-    return Listed(contact_count=np.array([len(rows)]), shape_a=a, shape_b=b, point=point, normal=normal, normal_impulse=impulse,
-                  friction_impulse=friction, moment_impulse=moment)
-
-
-class Listed(types.SimpleNamespace):
-    def __len__(self):
-        return len(self.shape_a)
+PENDULUM = "InvertedPendulum-v5"
 
 
 @unittest.skipIf(gymnasium is None, "gymnasium or mujoco is not installed")
-class GymnasiumTasks(AxiondCase):
-    def envs(self, name, count, **choices):
-        envs = AxionVectorEnv(name, count, client=self.client, **choices)
+class Worlds(AxiondCase):
+    def envs(self, task, count, **choices):
+        envs = AxionVectorEnv(task, count, client=self.client, **choices)
         self.addCleanup(envs.close)
         return envs
 
-    def compare(self, name):
-        """Observations, rewards and ends of `STATES` pairs of states, ours and Gymnasium's."""
-        theirs = gymnasium.make(name).unwrapped
-        self.addCleanup(theirs.close)
-        ours = self.envs(name, STATES, batch_choices=EXACT)
-        self.assertAlmostEqual(ours.dt, theirs.dt)
-        self.assertEqual(ours.single_observation_space.shape, theirs.observation_space.shape)
-        np.testing.assert_array_equal(ours.single_action_space.low, theirs.action_space.low)
-        np.testing.assert_array_equal(ours.single_action_space.high, theirs.action_space.high)
-        rng = np.random.default_rng(7)
-        before, after = random_states(theirs, rng, STATES), random_states(theirs, rng, STATES)
-        actions = rng.uniform(ours.single_action_space.low, ours.single_action_space.high, (STATES, theirs.model.nu))
-        states = []
-        for qpos, qvel in (before, after):
-            ours.batch.reset(joint_position=qpos, joint_velocity=ours.robot.joint_velocity(qpos, qvel))
-            ours._control = actions
-            states.append(ours._read(None))
-        observations = ours.task.observe(ours.robot, states[1])
-        terms = ours.task.rewards(ours.robot, *states, actions, ours.dt)
-        ended = ours.task.terminated(ours.robot, states[1])
-        greatest = {}
-        for world in range(STATES):
-            mujoco.mj_resetData(theirs.model, theirs.data)
-            theirs.set_state(before[0][world], before[1][world])
 
-            def arrive(action, frames, world=world):
-                theirs.data.ctrl[:] = action
-                theirs.set_state(after[0][world], after[1][world])
-            theirs.do_simulation = arrive
-            observation, reward, terminated, _, info = theirs.step(actions[world])
-            if name == "InvertedDoublePendulum-v5":
-                observation[-1] = 0  # the force of the cart's ends, which the server's fields do not have
-            errors = {"observation": np.abs(observation - observations[world]).max(),
-                      "reward": abs(reward - sum(values[world] for values in terms.values()))}
-            errors.update({term: abs(info[term] - values[world]) for term, values in terms.items()})
-            self.assertEqual(bool(terminated), bool(ended[world]))
-            for what, error in errors.items():
-                greatest[what] = max(greatest.get(what, 0), error)
-        print(name, ", ".join(f"{what} {error:.1e}" for what, error in greatest.items()))
-        for what, error in greatest.items():
-            self.assertLess(error, 1e-6, what)
-        self.assertTrue(set(terms) <= set(info))
-
-    def test_contact_forces_are_those_of_mujoco(self):
-        theirs = gymnasium.make("Ant-v5").unwrapped
-        self.addCleanup(theirs.close)
-        theirs.reset(seed=1)
-        for _ in range(40):
-            theirs.step(np.zeros(8))
-        self.assertGreater(theirs.data.ncon, 0)
-        mujoco.mj_forward(theirs.model, theirs.data)
-        mujoco.mj_rnePostConstraint(theirs.model, theirs.data)
-        ours = self.envs("Ant-v5", 1, batch_choices=EXACT)
-        qpos, qvel = theirs.data.qpos[None].copy(), theirs.data.qvel[None].copy()
-        ours.batch.reset(joint_position=qpos, joint_velocity=ours.robot.joint_velocity(qpos, qvel))
-        fields = ours.batch.get_state(axion.gym.Mechanics.FIELDS)
-        state = ours.robot.state(fields, np.zeros((1, 8)), contacts_of(theirs))
-        np.testing.assert_allclose(state.cfrc_ext[0], theirs.data.cfrc_ext[1:], atol=1e-6 * np.abs(theirs.data.cfrc_ext).max())
-
-    def test_starts_have_gymnasiums_distribution(self):
-        for name in axion.gym.GYMNASIUM_TASKS:
-            theirs = gymnasium.make(name).unwrapped
-            drawn = []
-            for seed in range(300):
-                theirs.reset(seed=seed)
-                drawn.append(np.concatenate([theirs.data.qpos, theirs.data.qvel]))
-            task, ours = axion.gym.GYMNASIUM_TASKS[name](), []
-            for seed in range(300):
-                ours.append(np.concatenate(task.start(np.random.default_rng(seed), theirs.init_qpos.copy(), theirs.init_qvel.copy())))
-            spread = np.std(drawn, axis=0)
-            np.testing.assert_allclose(np.std(ours, axis=0), spread, atol=0.15 * spread.max() + 1e-12, err_msg=name)
-            np.testing.assert_allclose(np.mean(ours, axis=0), np.mean(drawn, axis=0), atol=0.3 * spread.max() + 1e-12, err_msg=name)
-            theirs.close()
-
+class Environments(Worlds):
     def test_gymnasiums_checkers_pass(self):
-        for name in axion.gym.GYMNASIUM_TASKS:
+        for name in axion.gym.SERVER_TASKS:
             env = gymnasium.make(f"axion/{name}", target=self.target)
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -145,11 +46,77 @@ class GymnasiumTasks(AxiondCase):
         self.addCleanup(envs.close)
         self.assertIsInstance(envs.unwrapped, AxionVectorEnv)
         self.assertEqual(envs.unwrapped.batch.world_count, 3)
-        wrapped = gymnasium.wrappers.vector.RecordEpisodeStatistics(envs)
-        wrapped.reset(seed=1)
-        for _ in range(60):
-            *_, infos = wrapped.step(envs.action_space.sample())
-        self.assertGreater(wrapped.episode_count, 0)
+        self.assertEqual(envs.unwrapped.info.spec.max_episode_steps, envs.spec.max_episode_steps)
+        self.assertTrue(envs.observation_space.contains(envs.reset(seed=1)[0]))
+
+    def test_gymnasium_makes_one_world_with_any_limit_of_steps(self):
+        for limit in (None, 60):  # Reacher-v5's own limit is 50 steps
+            env = gymnasium.make("axion/Reacher-v5", client=self.client, **({} if limit is None else {"max_episode_steps": limit}))
+            self.addCleanup(env.close)
+            env.reset(seed=1)
+            truncated = [env.step(env.action_space.sample())[3] for _ in range(limit or 50)]
+            self.assertEqual(truncated, [False] * (len(truncated) - 1) + [True])
+
+    def test_gymnasiums_statistics_are_those_of_the_server(self):
+        for mode in ("NextStep", "SameStep"):
+            envs = RecordEpisodeStatistics(self.envs("Hopper-v5", 3, autoreset_mode=mode))
+            envs.reset(seed=1)
+            rng, ends = np.random.default_rng(1), 0
+            for _ in range(80):
+                *_, terminated, truncated, infos = envs.step(rng.uniform(-1, 1, (3, 3)).astype(np.float32))
+                over = terminated | truncated
+                self.assertEqual("episode" in infos, over.any())
+                if over.any():
+                    np.testing.assert_array_equal(infos["_episode"], over)
+                    np.testing.assert_array_equal(infos["_episode_return"], over)
+                    np.testing.assert_array_equal(infos["episode"]["l"], infos["episode_length"])
+                    np.testing.assert_allclose(infos["episode"]["r"], infos["episode_return"], atol=1e-9)
+                ends += over.sum()
+            self.assertEqual(envs.episode_count, ends)
+            self.assertGreater(ends, 3)
+
+    def test_infos_are_those_of_gymnasiums_own_vector_environments(self):
+        """Of two worlds whose episodes are cut after four steps, each at times of its own."""
+        for mode in gymnasium.vector.AutoresetMode:
+            with self.subTest(mode):
+                theirs = gymnasium.make_vec(PENDULUM, 2, vectorization_mode="sync", max_episode_steps=4,
+                                            vector_kwargs={"autoreset_mode": mode})
+                ours = self.envs(PENDULUM, 2, max_episode_steps=4, autoreset_mode=mode)
+                self.addCleanup(theirs.close)
+                self.assertIs(ours.metadata["autoreset_mode"], theirs.metadata["autoreset_mode"])
+                seen = []
+                for envs in (theirs, ours):
+                    envs.reset(seed=1)
+                    answers = [envs.step(np.full((2, 1), 0.01, np.float32)) for _ in range(2)]
+                    envs.reset(options={"reset_mask": np.array([False, True])})
+                    answers += [envs.step(np.full((2, 1), 0.01, np.float32)) for _ in range(2 if mode.value == "Disabled" else 5)]
+                    seen.append(answers)
+                for (*_, their_cut, their_infos), (*_, our_cut, our_infos) in zip(*seen):
+                    np.testing.assert_array_equal(our_cut, their_cut)
+                    self.assert_told(our_infos, their_infos)
+                self.assertTrue(any(answer[3].any() for answer in seen[1]))
+
+    def assert_told(self, ours, theirs):
+        """What Gymnasium tells, of the worlds of which it does, ours tell too; besides, episodes' ends."""
+        own = {"episode_return", "episode_length", "ended_by"}
+        self.assertLessEqual({name for name in ours if "final" in name}, set(theirs))
+        for name, mask in theirs.items():
+            if not name.startswith("_"):
+                continue
+            name = name[1:]
+            np.testing.assert_array_equal(ours[f"_{name}"], mask, err_msg=name)
+            mine, other = ours[name], theirs[name]
+            if isinstance(other, dict):
+                self.assert_told(mine, other)
+                continue
+            self.assertEqual(mine.shape, other.shape)
+            if name == "final_obs":
+                self.assertEqual(mine.dtype, other.dtype)
+                self.assertEqual(*([None if row is None else row.shape for row in rows] for rows in (mine, other)))
+            elif name.startswith("reward"):
+                np.testing.assert_array_equal(mine[mask], other[mask])
+        for name in {name for name in ours if not name.startswith("_") and f"_{name}" not in theirs} - own:
+            self.assertFalse(ours[f"_{name}"].any(), name)
 
     def test_an_episode_depends_on_its_seed_alone(self):
         alone, among = self.envs("Walker2d-v5", 1), self.envs("Walker2d-v5", 5)
@@ -172,16 +139,26 @@ class GymnasiumTasks(AxiondCase):
         self.assertEqual(truncations[3][1].tolist(), [0, 0])
         self.assertTrue((np.abs(truncations[3][0]) <= 0.01).all())
 
-    def test_same_step_returns_the_last_observation_beside_the_first(self):
-        envs = self.envs("InvertedPendulum-v5", 2, max_episode_steps=2, autoreset_mode="SameStep")
-        envs.reset(seed=1)
-        actions = np.full((2, 1), 3, dtype=np.float32)
-        envs.step(actions)
-        observations, rewards, _, truncated, infos = envs.step(actions)
-        self.assertTrue(truncated.all() and infos["_final_obs"].all())
-        self.assertTrue((rewards == 1).all())
-        self.assertTrue((np.abs(observations) <= 0.01).all())
-        self.assertGreater(abs(infos["final_obs"][0][2]), 0.1)
+    def test_same_step_answers_the_last_observation_beside_the_first(self):
+        next_step, same_step = (self.envs(PENDULUM, 3, max_episode_steps=4, autoreset_mode=mode) for mode in ("NextStep", "SameStep"))
+        for envs in (next_step, same_step):
+            envs.reset(seed=5)
+        push = np.full((3, 1), 0.1, dtype=np.float32)
+        for _ in range(3):
+            np.testing.assert_array_equal(next_step.step(push)[0], same_step.step(push)[0])
+        last, one = next_step.step(push), same_step.step(push)
+        self.assertTrue(last[3].all() and one[3].all())
+        np.testing.assert_array_equal(np.stack(one[4]["final_obs"]), last[0])
+        first, reward, *_ = next_step.step(push)  # in place of a step
+        np.testing.assert_array_equal(one[0], first)
+        np.testing.assert_array_equal(reward, 0)
+        np.testing.assert_array_equal(next_step.step(push)[0], same_step.step(push)[0])
+
+    def test_environments_whose_batch_is_gone_are_closed_all_the_same(self):
+        made = self.envs("Hopper-v5", 2)
+        made.batch.delete()
+        made.close()
+        self.assertTrue(made.closed)
 
     def test_a_mask_starts_some_worlds(self):
         envs = self.envs("HalfCheetah-v5", 3, autoreset_mode="Disabled", max_episode_steps=2)
@@ -196,6 +173,16 @@ class GymnasiumTasks(AxiondCase):
         np.testing.assert_array_equal(observations[1], moved[1])
         self.assertTrue((observations[0] != moved[0]).any())
 
+    def test_worlds_that_were_not_reset_are_not_stepped(self):
+        envs, action = self.envs(PENDULUM, 2), np.zeros((2, 1), np.float32)
+        with self.assertRaisesRegex(gymnasium.error.ResetNeeded, "world 0 has not been reset; call reset before the first step"):
+            envs.step(action)
+        envs.reset(options={"reset_mask": np.array([True, False])})
+        with self.assertRaisesRegex(gymnasium.error.ResetNeeded, "world 1 has not been reset"):
+            envs.step(action)
+        envs.reset(options={"reset_mask": np.array([False, True])})
+        envs.step(action)
+
     def test_mistakes_are_named(self):
         with self.assertRaisesRegex(ValueError, "task: 'Ant' is none of Ant-v5"):
             AxionVectorEnv("Ant", 2, client=self.client)
@@ -209,16 +196,139 @@ class GymnasiumTasks(AxiondCase):
             envs.step(np.array([[0, 0, 0], [0, np.nan, 0]], dtype=np.float32))
         with self.assertRaisesRegex(ValueError, "seed: has 1 numbers"):
             envs.reset(seed=[1])
+        with self.assertRaisesRegex(TypeError, "foo: is no choice of Hopper-v5, which has ctrl_cost_weight, .*, terminate_when_unhealthy"):
+            self.envs("Hopper-v5", 2, foo=1)
+        with self.assertRaisesRegex(TypeError, "ctrl_cost_weight: are given to the ServerTask itself"):
+            self.envs(server_task("Hopper-v5"), 2, ctrl_cost_weight=1)
+        with self.assertRaisesRegex(ValueError, "terminate_when_unhealthy: .*`rewards` has it"):
+            self.envs("Ant-v5", 2, terminate_when_unhealthy=False)
+        with self.assertRaisesRegex(FileNotFoundError, "no_ant.xml: is no file, and this version of gymnasium has no such model"):
+            self.envs("Ant-v5", 2, model="no_ant.xml")
+
+    def test_a_task_that_cannot_observe_leaves_no_worlds(self):
+        class Wrong(ServerTask):
+            def observe(self, seen):
+                return seen[:, 99]
+        plain, before = server_task(PENDULUM), len(self.client.list_batches())
+        with self.assertRaises(IndexError):
+            self.envs(Wrong(plain.model, plain.spec), 2)
+        self.assertEqual(len(self.client.list_batches()), before)
 
 
-def add_comparisons():
-    for name in (axion.gym.GYMNASIUM_TASKS if gymnasium else ()):
-        def test(self, name=name):
-            self.compare(name)
-        setattr(GymnasiumTasks, f"test_{name.removesuffix('-v5')}_is_gymnasiums_term_by_term", test)
+class Pushed(ServerTask):
+    """An InvertedPendulum-v5 that observes its angle alone, is paid for going right besides, and ends beyond 0.03 m."""
+
+    def observe(self, seen):
+        return seen[:, 1:2]
+
+    def rewards(self, before, after, action):
+        return {"right": (after[:, 0] - before[:, 0]).astype(np.float64), "effort": -0.25 * np.square(action[:, 0])}
+
+    def terminated(self, after):
+        return np.abs(after[:, 0]) > 0.03
 
 
-add_comparisons()
+class OwnTasks(Worlds):
+    """The more the first worlds are pushed the sooner their own ends come, and another's; the last stands until it is cut."""
+
+    ACTION = np.array([[3.0], [0.3], [0.1], [0.0]], np.float32)
+
+    def pushed(self, mode):
+        plain = server_task(PENDULUM, max_episode_steps=12)
+        return self.envs(Pushed(plain.model, plain.spec), 4, autoreset_mode=mode, batch_choices={"precision": "float64"})
+
+    def test_steps_are_those_of_the_task_and_what_it_adds(self):
+        plain, pushed = self.envs(PENDULUM, 4, batch_choices={"precision": "float64"}), self.pushed("NextStep")
+        self.assertEqual(pushed.single_observation_space.shape, (1,))
+        seen, _ = plain.reset(seed=3)
+        np.testing.assert_array_equal(pushed.reset(seed=3)[0], seen[:, 1:2])
+        for _ in range(2):
+            before = seen
+            seen, reward, ended, _, _ = plain.step(self.ACTION)
+            observed, pushed_reward, pushed_ended, _, infos = pushed.step(self.ACTION)
+            right, effort = seen[:, 0] - before[:, 0], -0.25 * np.square(self.ACTION[:, 0])
+            went = infos["_right"]
+            np.testing.assert_array_equal(observed[went], seen[went, 1:2])
+            np.testing.assert_allclose(pushed_reward[went], (reward + right + effort)[went], atol=1e-15)
+            np.testing.assert_array_equal(infos["right"][went], right[went])
+            np.testing.assert_array_equal(pushed_ended[went], (ended | (np.abs(seen[:, 0]) > 0.03))[went])
+        self.assertEqual(went.tolist(), [True] * 4)
+
+    def episodes(self, mode, by_hand=False):
+        """Of each world its episodes that ended, a row each step: what was observed, the reward and how it ended; and names of the ends.
+        By hand worlds are reset where they end."""
+        envs, ended_by = self.pushed(mode), set()
+        running, found, starting = [[] for _ in range(4)], [[] for _ in range(4)], np.zeros(4, bool)
+
+        def begin(world):
+            running[world] = [(observed[world, 0], 0.0, False, False)]
+        observed, _ = envs.reset(seed=3)
+        for world in range(4):
+            begin(world)
+        for _ in range(80):
+            observed, reward, terminated, truncated, infos = envs.step(self.ACTION)
+            over = terminated | truncated
+            for world in np.flatnonzero(starting):
+                self.assertEqual((reward[world], over[world]), (0, False))
+                begin(world)
+            for world in np.flatnonzero(~starting):
+                last = infos["final_obs"][world] if mode == "SameStep" and over[world] else observed[world]
+                running[world].append((last[0], reward[world], terminated[world], truncated[world]))
+            if over.any():
+                self.assertEqual(set(infos["ended_by"][~over]), {""} if not over.all() else set())
+            if by_hand and over.any():
+                observed, _ = envs.reset(options={"reset_mask": over})
+            for world in np.flatnonzero(over):
+                self.assertEqual(infos["episode_length"][world], len(running[world]) - 1)
+                self.assertAlmostEqual(infos["episode_return"][world], sum(row[1] for row in running[world]), places=12)
+                ended_by.add(infos["ended_by"][world])
+                found[world].append(np.array(running[world], float))
+                begin(world)
+            starting = over & (mode == "NextStep") & (not by_hand)
+        return found, ended_by
+
+    def test_an_end_of_the_task_begins_an_episode_as_the_mode_says(self):
+        first, ended_by = self.episodes("NextStep")
+        self.assertLessEqual({"", "max_episode_steps"}, ended_by)
+        lengths = [len(each[0]) for each in first]
+        self.assertTrue(lengths[0] < lengths[1] < lengths[2] < lengths[3], lengths)
+        for mode, by_hand in (("SameStep", False), ("Disabled", True), ("NextStep", True)):
+            other, by = self.episodes(mode, by_hand)
+            self.assertEqual(by, ended_by)
+            for one, another in zip(first, other):
+                self.assertGreater(min(len(one), len(another)), 3)
+                for mine, theirs in zip(one, another):
+                    np.testing.assert_array_equal(mine, theirs)
+
+    def test_a_step_that_begins_an_episode_does_not_end_it(self):
+        class Short(ServerTask):
+            def terminated(self, after):
+                return np.ones(len(after), bool)
+        plain = server_task(PENDULUM)
+        envs = self.envs(Short(plain.model, plain.spec), 2)
+        envs.reset(seed=1)
+        self.assertEqual([envs.step(np.zeros((2, 1), np.float32))[2].tolist() for _ in range(4)], [[True] * 2, [False] * 2] * 2)
+
+    def test_gymnasiums_statistics_count_what_the_task_adds(self):
+        envs = RecordEpisodeStatistics(self.pushed("SameStep"))
+        envs.reset(seed=3)
+        for _ in range(60):
+            *_, infos = envs.step(self.ACTION)
+            if "episode" in infos:
+                np.testing.assert_allclose(infos["episode"]["r"], infos["episode_return"], atol=1e-12)
+        self.assertGreater(envs.episode_count, 6)
+
+    def test_one_world_is_paid_and_ends_likewise(self):
+        plain = server_task(PENDULUM)
+        env = axion.gym.AxionEnv(Pushed(plain.model, plain.spec), client=self.client)
+        self.addCleanup(env.close)
+        env.reset(seed=3)
+        ended = False
+        while not ended:
+            observed, reward, ended, _, info = env.step(self.ACTION[1])
+            self.assertAlmostEqual(reward, info["reward_survive"] + info["right"] + info["effort"])
+        self.assertEqual((observed.shape, info["ended_by"]), ((1,), ""))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -11,12 +11,13 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 
 
 class NumericInfos(VectorWrapper):
-    """An AxionVectorEnv or TaskVectorEnv whose infos have no Python objects in them.
+    """An AxionVectorEnv whose infos have no Python objects in them.
 
     Gymnasium's wrappers for other libraries' arrays (gymnasium.wrappers.vector.NumpyToTorch, ArrayConversion; they want the extra
     `array-api` of Gymnasium) take whole infos along, and cannot take texts and arrays of arrays. Here
 
-    * "ended_by" is int64 [num_envs], an index into `end_names`, -1 where the episode goes on or its limit of steps has ended it;
+    * "ended_by" is int64 [num_envs], an index into `end_names`, -1 where the episode goes on or the task's own
+      `terminated` has ended it;
     * "final_obs" is [num_envs, k] in the observations' precision, zero where no episode has ended;
     * all else is as it was.
 
@@ -34,8 +35,7 @@ class NumericInfos(VectorWrapper):
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         super().__init__(env)
-        info = getattr(env, "info", None)
-        self.end_names: tuple[str, ...] = () if info is None else tuple(info.end_names)
+        self.end_names: tuple[str, ...] = tuple(getattr(env.unwrapped, "info").end_names)
         self._index = {name: index for index, name in enumerate(self.end_names)}
         space = env.single_observation_space
         if not isinstance(space, gymnasium.spaces.Box):

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
 from axion.gym.server_tasks import ServerTask
-from axion.gym.task_env import TaskVectorEnv
 from axion.gym.vector_env import AxionVectorEnv
 from axion.texts import documented
 
@@ -36,24 +35,22 @@ class AxionVecEnv(VecEnv):  # type: ignore[misc, unused-ignore]
     """Environments of one batch as a stable_baselines3.common.vec_env.VecEnv.
 
     Each info has the terms of the reward by name, and of an episode that has ended "terminal_observation" [k],
-    "TimeLimit.truncated" and, of a TaskVectorEnv, "episode" with its return "r", its steps "l" and the seconds since
-    the start "t", and the end's name "ended_by". Such environments say that they are wrapped in a Monitor: they tell
-    what it tells.
+    "TimeLimit.truncated", "episode" with its return "r", its steps "l" and the seconds since the start "t", and the
+    end's name "ended_by". The environments say that they are wrapped in a Monitor: they tell what it tells.
 
     The worlds step together: attributes and methods are those of all of them.
 
     Parameters
     ----------
-    envs : TaskVectorEnv or AxionVectorEnv
+    envs : AxionVectorEnv
         Its autoreset_mode is SAME_STEP, as VecEnv wants it.
     """
 
-    def __init__(self, envs: TaskVectorEnv | AxionVectorEnv) -> None:
+    def __init__(self, envs: AxionVectorEnv) -> None:
         if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise ValueError(f"envs: autoreset_mode is {envs.autoreset_mode.value}; a VecEnv wants {AutoresetMode.SAME_STEP.value}")
         self.envs = envs
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
-        self._counts_episodes = isinstance(envs, TaskVectorEnv)
         self._started = time.perf_counter()
         self._actions: npt.NDArray[np.float32] | None = None
 
@@ -100,17 +97,16 @@ class AxionVecEnv(VecEnv):  # type: ignore[misc, unused-ignore]
         return observations, rewards.astype(np.float32), done, self._infos(infos, done, truncated & ~terminated)
 
     def _infos(self, infos: dict[str, Any], done: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_]) -> list[dict[str, Any]]:
-        names = [name for name, values in infos.items() if isinstance(values, np.ndarray) and values.dtype.kind == "f"]
+        names = [name for name, values in infos.items()
+                 if isinstance(values, np.ndarray) and values.dtype.kind == "f" and name != "episode_return"]
         columns = np.column_stack([infos[name] for name in names]) if names else np.zeros((self.num_envs, 0))
         told: list[dict[str, Any]] = [dict(zip(names, row)) for row in columns.tolist()]
         for world in np.flatnonzero(done).tolist():
             told[world]["terminal_observation"] = infos["final_obs"][world]
             told[world]["TimeLimit.truncated"] = bool(cut[world])
-            if self._counts_episodes:
-                episode = infos["episode"]
-                told[world]["episode"] = {"r": float(episode["r"][world]), "l": int(episode["l"][world]),
-                                          "t": round(time.perf_counter() - self._started, 6)}
-                told[world]["ended_by"] = str(infos["ended_by"][world])
+            told[world]["episode"] = {"r": float(infos["episode_return"][world]), "l": int(infos["episode_length"][world]),
+                                      "t": round(time.perf_counter() - self._started, 6)}
+            told[world]["ended_by"] = str(infos["ended_by"][world])
         return told
 
     def close(self) -> None:
@@ -140,9 +136,8 @@ class AxionVecEnv(VecEnv):  # type: ignore[misc, unused-ignore]
         return [result for _ in chosen]
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: _Indices = None) -> list[bool]:
-        """Only in a Monitor, where episodes are counted by the server."""
-        wrapped = wrapper_class is Monitor and self._counts_episodes
-        return [wrapped for _ in self._some(indices)]
+        """Only in a Monitor: episodes are counted."""
+        return [wrapper_class is Monitor for _ in self._some(indices)]
 
     def get_images(self) -> Sequence[npt.NDArray[Any] | None]:
         """A picture of each world [height, width, 3], with render_mode "rgb_array"; None each without."""
@@ -158,7 +153,7 @@ def make_sb3(task: ServerTask | str, num_envs: int = 1, **choices: Any) -> Axion
     num_envs : int, default 1
         Worlds.
     **choices
-        As of TaskVectorEnv, but autoreset_mode.
+        As of AxionVectorEnv, but autoreset_mode.
 
     Returns
     -------
@@ -172,4 +167,4 @@ def make_sb3(task: ServerTask | str, num_envs: int = 1, **choices: Any) -> Axion
     AxionError
         The server refuses something, or cannot be reached.
     """
-    return AxionVecEnv(TaskVectorEnv(task, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **choices))
+    return AxionVecEnv(AxionVectorEnv(task, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **choices))

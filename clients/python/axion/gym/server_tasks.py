@@ -1,31 +1,37 @@
-"""Gymnasium's MuJoCo tasks, version 5, as data for the server: axion.v1.TaskSpec with the observations, rewards, ends and starts of
-the environment of the same name, for the same state."""
+"""Tasks for the server: axion.v1.TaskSpec with a model, and Gymnasium's MuJoCo tasks, version 5, as such data, with the observations,
+rewards, ends and starts of the environment of the same name, for the same state."""
 
 from __future__ import annotations
 
 import dataclasses
 import pathlib
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import gymnasium
 import numpy as np
+import numpy.typing as npt
 
-from axion.gym import tasks
-from axion.gym.tasks import GYMNASIUM_TASKS
 from axion.task import TaskLike, task_spec
+from axion.texts import documented
 from axion.v1 import task_pb2
 
 _Fields = dict[str, Any]
+_Task = types.SimpleNamespace
 
 
 @dataclasses.dataclass
 class ServerTask:
     """A model and what the server is to compute of its worlds.
 
+    A subclass adds what the client computes of it, for all worlds at once: `observe`, `rewards` and `terminated` are
+    given what the server's task observes.
+
     Parameters
     ----------
     model : str
-        Path of an MJCF or URDF file.
+        Path of an MJCF or URDF file, or the name of a file that Gymnasium has for MuJoCo.
     spec : task_like
         An axion.v1.TaskSpec, or in which forms task_spec takes one.
     model_choices : mapping, optional
@@ -46,8 +52,61 @@ class ServerTask:
         -------
         pathlib.Path
             Where it is.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is none of this name here or in gymnasium.
         """
-        return pathlib.Path(self.model)
+        path = pathlib.Path(self.model)
+        known = pathlib.Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets" / path
+        if not path.exists() and not known.exists():
+            raise FileNotFoundError(f"{path}: is no file, and this version of gymnasium has no such model; give `model` a path")
+        return path if path.exists() else known
+
+    def observe(self, seen: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Computes what environments observe; here just that which the server's task does.
+
+        Parameters
+        ----------
+        seen : numpy.ndarray
+            What the server's task observes: [n, k].
+
+        Returns
+        -------
+        numpy.ndarray
+            What is observed: [n, m].
+        """
+        return seen
+
+    @documented
+    def rewards(self, before: npt.NDArray[Any], after: npt.NDArray[Any], action: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+        """Computes terms that the reward has besides those of the server's task; here none.
+
+        Parameters
+        ----------
+        before : numpy.ndarray
+            What the server's task observed before the action: [n, k].
+        action : numpy.ndarray
+            [n, nu].
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            Float64 [n] of each name.
+        """
+        return {}
+
+    @documented
+    def terminated(self, after: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Tells which episodes come to an end besides those that the server's task ends; here none.
+
+        Returns
+        -------
+        numpy.ndarray
+            Bool [n].
+        """
+        return np.zeros(len(after), dtype=bool)
 
 
 def _positions(skipped: int, count: int = 0) -> _Fields:
@@ -85,24 +144,24 @@ def _non_finite() -> list[_Fields]:
             {"name": "velocities", "condition": "CONDITION_NON_FINITE", "quantity": _velocities()}]
 
 
-def _start(task: tasks.Task) -> list[_Fields]:
+def _start(task: _Task) -> list[_Fields]:
     noise = task.reset_noise_scale
     velocity: _Fields = ({"distribution": "DISTRIBUTION_NORMAL", "deviation": noise} if task.normal_velocity_noise else
                          {"lower": -noise, "upper": noise})
     return [{"of": "START_OF_POSITION", "lower": -noise, "upper": noise}, {"of": "START_OF_VELOCITY", **velocity}]
 
 
-def _runner(task: tasks.Runner, along: _Fields, ends: list[_Fields]) -> _Fields:
+def _runner(task: _Task, along: _Fields, ends: list[_Fields]) -> _Fields:
     if not task.terminate_when_unhealthy and task.healthy_reward and ends:
         raise ValueError("terminate_when_unhealthy: False has no form for the server beside a healthy_reward: its term for being alive "
-                         "is 0 where an episode ends alone; axion.gym.AxionVectorEnv has it")
+                         "is 0 where an episode ends alone; a ServerTask's own `rewards` has it (docs/tasks.md)")
     forward = {"name": "reward_forward", "weight": task.forward_reward_weight, "measure": "MEASURE_RATE", "quantity": {**along, "count": 1}}
     return {"observation": _observe(_positions(task.skipped_positions), _velocities(task.greatest_velocity)),
             "reward": [forward, _control(task.ctrl_cost_weight), *([_survive(task.healthy_reward)] if task.healthy_reward else [])],
             "termination": ends if task.terminate_when_unhealthy else [], "start": _start(task)}
 
 
-def _ant(task: tasks.Ant) -> _Fields:
+def _ant(task: _Task) -> _Fields:
     wrenches = {"robot": "ROBOT_QUANTITY_BODY_WRENCHES", **_bounds(*task.contact_force_range)}
     made = _runner(task, {"body": task.main_body}, _outside("height", _positions(2, 1), task.healthy_z_range, False) + _non_finite())
     made["observation"] += _observe(wrenches)
@@ -111,18 +170,18 @@ def _ant(task: tasks.Ant) -> _Fields:
     return made
 
 
-def _plain_runner(task: tasks.Runner) -> _Fields:
+def _plain_runner(task: _Task) -> _Fields:
     return _runner(task, _positions(0), [])
 
 
-def _hopper(task: tasks.Hopper) -> _Fields:
+def _hopper(task: _Task) -> _Fields:
     return _runner(task, _positions(0), _outside("height", _positions(1, 1), task.healthy_z_range, True) +
                    _outside("angle", _positions(2, 1), task.healthy_angle_range, True) +
                    _outside("positions", _positions(2), task.healthy_state_range, True) +
                    _outside("velocities", _velocities(), task.healthy_state_range, True))
 
 
-def _humanoid(task: tasks.Humanoid) -> _Fields:
+def _humanoid(task: _Task) -> _Fields:
     wrenches = {"robot": "ROBOT_QUANTITY_BODY_WRENCHES"}
     made = _runner(task, {"robot": "ROBOT_QUANTITY_CENTER_OF_MASS"}, _outside("height", _positions(2, 1), task.healthy_z_range, True))
     made["observation"] += _observe({"robot": "ROBOT_QUANTITY_BODY_INERTIAS"}, {"robot": "ROBOT_QUANTITY_BODY_TWISTS"},
@@ -133,13 +192,13 @@ def _humanoid(task: tasks.Humanoid) -> _Fields:
     return made
 
 
-def _inverted_pendulum(task: tasks.InvertedPendulum) -> _Fields:
+def _inverted_pendulum(task: _Task) -> _Fields:
     return {"observation": _observe(_positions(0), _velocities()), "reward": [_survive(1.0)],
             "termination": _outside("angle", _positions(1), (-0.2, 0.2), False) + _non_finite(), "start": _start(task)}
 
 
-def _inverted_double_pendulum(task: tasks.InvertedDoublePendulum) -> _Fields:
-    # The last observation, the force that holds the cart at the ends of its rail, is zero, as in axion.gym.tasks.
+def _inverted_double_pendulum(task: _Task) -> _Fields:
+    # The last observation, the force that holds the cart at the ends of its rail, is zero.
     tip = {"body": "pole2", "point": dict(zip("xyz", task.tip))}
     return {"observation": _observe(_positions(0, 1), {**_positions(1), "function": "FUNCTION_SINE"},
                                     {**_positions(1), "function": "FUNCTION_COSINE"}, _velocities(10.0),
@@ -156,7 +215,7 @@ def _distance(name: str, body: str, other: str, weight: float) -> _Fields:
     return {"name": name, "weight": -weight, "measure": "MEASURE_LENGTH", "quantity": {"body": body, "relative_to": other}}
 
 
-def _reacher(task: tasks.Reacher) -> _Fields:
+def _reacher(task: _Task) -> _Fields:
     angles = _positions(0, 2)
     return {"observation": _observe({**angles, "function": "FUNCTION_COSINE"}, {**angles, "function": "FUNCTION_SINE"}, _positions(2),
                                     {**_velocities(), "count": 2}, {"body": "fingertip", "relative_to": "target", "count": 2}),
@@ -166,7 +225,7 @@ def _reacher(task: tasks.Reacher) -> _Fields:
                       {"of": "START_OF_VELOCITY", "count": 2, "lower": -0.005, "upper": 0.005}]}
 
 
-def _pusher(task: tasks.Pusher) -> _Fields:
+def _pusher(task: _Task) -> _Fields:
     return {"observation": _observe(_positions(0, 7), {**_velocities(), "count": 7}, {"body": "tips_arm"}, {"body": "object"},
                                     {"body": "goal"}),
             "reward": [_distance("reward_dist", "object", "goal", task.reward_dist_weight),
@@ -176,14 +235,37 @@ def _pusher(task: tasks.Pusher) -> _Fields:
                       {"of": "START_OF_VELOCITY", "count": 7, "lower": -0.005, "upper": 0.005}]}
 
 
-_SPECS: dict[str, Callable[[Any], _Fields]] = {
-    "Ant-v5": _ant, "HalfCheetah-v5": _plain_runner, "Hopper-v5": _hopper, "Humanoid-v5": _humanoid,
-    "InvertedDoublePendulum-v5": _inverted_double_pendulum, "InvertedPendulum-v5": _inverted_pendulum, "Pusher-v5": _pusher,
-    "Reacher-v5": _reacher, "Swimmer-v5": _plain_runner, "Walker2d-v5": _hopper}
+_PLAIN: _Fields = {"max_episode_steps": 1000, "reset_noise_scale": 0.1, "normal_velocity_noise": False}
+_RUNNER: _Fields = {**_PLAIN, "frame_skip": 5, "forward_reward_weight": 1.0, "ctrl_cost_weight": 0.1, "healthy_reward": 0.0,
+                    "terminate_when_unhealthy": True, "skipped_positions": 1, "greatest_velocity": np.inf}
+_HOPPER: _Fields = {**_RUNNER, "model": "hopper.xml", "frame_skip": 4, "reset_noise_scale": 5e-3, "ctrl_cost_weight": 1e-3,
+                    "healthy_reward": 1.0, "greatest_velocity": 10.0, "healthy_state_range": (-100.0, 100.0),
+                    "healthy_z_range": (0.7, np.inf), "healthy_angle_range": (-0.2, 0.2)}
+_ARM: _Fields = {"reward_dist_weight": 1.0, "reward_control_weight": 1.0}
 
+# Of each of Gymnasium's environments what makes its data, and the choices that there are with Gymnasium's values.
+TASK_CHOICES: dict[str, tuple[Callable[[_Task], _Fields], _Fields]] = {
+    "Ant-v5": (_ant, {**_RUNNER, "model": "ant.xml", "normal_velocity_noise": True, "ctrl_cost_weight": 0.5, "healthy_reward": 1.0,
+                      "skipped_positions": 2, "contact_cost_weight": 5e-4, "contact_force_range": (-1.0, 1.0),
+                      "healthy_z_range": (0.2, 1.0), "main_body": "torso"}),
+    "HalfCheetah-v5": (_plain_runner, {**_RUNNER, "model": "half_cheetah.xml", "normal_velocity_noise": True}),
+    "Hopper-v5": (_hopper, _HOPPER),
+    "Humanoid-v5": (_humanoid, {**_RUNNER, "model": "humanoid.xml", "reset_noise_scale": 1e-2, "forward_reward_weight": 1.25,
+                                "healthy_reward": 5.0, "skipped_positions": 2, "contact_cost_weight": 5e-7,
+                                "contact_cost_range": (-np.inf, 10.0), "healthy_z_range": (1.0, 2.0)}),
+    "InvertedDoublePendulum-v5": (_inverted_double_pendulum, {
+        **_PLAIN, "model": "inverted_double_pendulum.xml", "frame_skip": 5, "normal_velocity_noise": True, "healthy_reward": 10.0,
+        "tip": (0.0, 0.0, 0.6)}),  # m, the file's site "tip" in the frame of its last body
+    "InvertedPendulum-v5": (_inverted_pendulum, {**_PLAIN, "model": "inverted_pendulum.xml", "frame_skip": 2, "reset_noise_scale": 0.01}),
+    "Pusher-v5": (_pusher, {**_ARM, "model": "pusher_v5.xml", "frame_skip": 5, "max_episode_steps": 100, "reward_near_weight": 0.5,
+                            "reward_control_weight": 0.1}),
+    "Reacher-v5": (_reacher, {**_ARM, "model": "reacher.xml", "frame_skip": 2, "max_episode_steps": 50}),
+    "Swimmer-v5": (_plain_runner, {**_RUNNER, "model": "swimmer.xml", "frame_skip": 4, "ctrl_cost_weight": 1e-4, "skipped_positions": 2}),
+    "Walker2d-v5": (_hopper, {**_HOPPER, "model": "walker2d_v5.xml", "healthy_state_range": (-np.inf, np.inf),
+                              "healthy_z_range": (0.8, 2.0), "healthy_angle_range": (-1.0, 1.0)})}
 
 # Names of Gymnasium's environments that server_task takes.
-SERVER_TASKS = tuple(sorted(_SPECS))
+SERVER_TASKS = tuple(TASK_CHOICES)
 
 
 def server_task(name: str, **choices: Any) -> ServerTask:
@@ -194,7 +276,8 @@ def server_task(name: str, **choices: Any) -> ServerTask:
     name : str
         For example "Ant-v5"; SERVER_TASKS has them all.
     **choices
-        Fields of the task in GYMNASIUM_TASKS that are to differ, for example ctrl_cost_weight.
+        What is to differ, by Gymnasium's names: reset_noise_scale, frame_skip, ctrl_cost_weight, healthy_z_range and so
+        on. An error lists the choices of a task.
 
     Returns
     -------
@@ -208,11 +291,15 @@ def server_task(name: str, **choices: Any) -> ServerTask:
     TypeError
         The task has no such field.
     """
-    if name not in _SPECS:
+    if name not in TASK_CHOICES:
         raise ValueError(f"task: {name!r} is none of {', '.join(SERVER_TASKS)}")
-    task = GYMNASIUM_TASKS[name](**choices)
-    spec = task_spec({**_SPECS[name](task), "action": {"frame_skip": task.frame_skip}, "max_episode_steps": str(task.max_episode_steps)})
-    return ServerTask(str(task.model_path()), spec)
+    make, fields = TASK_CHOICES[name]
+    for choice in choices:
+        if choice not in fields:
+            raise TypeError(f"{choice}: is no choice of {name}, which has {', '.join(sorted(fields))}")
+    task = _Task(**{**fields, **choices})
+    return ServerTask(task.model, task_spec({**make(task), "action": {"frame_skip": task.frame_skip},
+                                             "max_episode_steps": str(task.max_episode_steps)}))
 
 
 def command_task(body: str, *, keyframe: str = "", action_scale: float = 0.3, frame_skip: int = 4, least_height: float | None = None,

@@ -1,187 +1,286 @@
-"""Gymnasium's environments over worlds of a server: many at once, or one."""
+"""Gymnasium's environments over worlds of a server, which computes their task: many at once, a call a step, or one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, VectorEnv
 
 from axion.batch import Batch
 from axion.client import Client
+from axion.errors import NotFoundError
 from axion.fleet import Fleet
 from axion.fleet_batch import FleetBatch
-from axion.gym.mechanics import Floats, Mechanics, WorldState
-from axion.gym.pictures import RENDER_MODES
-from axion.gym.tasks import GYMNASIUM_TASKS, Task
-from axion.gym.worlds_env import WorldsVectorEnv
-from axion.model import Model
-from axion.texts import documented_call
+from axion.gym.pictures import RENDER_MODES, checked_mode, drawn, picture_metadata, pictures_of
+from axion.gym.server_tasks import ServerTask, server_task
+from axion.task import TaskResult, task_spec
+from axion.texts import documented, documented_call
+from axion.v1 import task_pb2
 
 if TYPE_CHECKING:
     from axion.viewing.raycast import Camera
 
+_Array = npt.NDArray[Any]
 _Bools = npt.NDArray[np.bool_]
+_Answer = tuple[_Array, npt.NDArray[np.float64], _Bools, _Bools, dict[str, Any]]
+_RESETS = {AutoresetMode.NEXT_STEP: task_pb2.AUTORESET_NEXT_STEP, AutoresetMode.SAME_STEP: task_pb2.AUTORESET_SAME_STEP,
+           AutoresetMode.DISABLED: task_pb2.AUTORESET_DISABLED}
 
 
-def _task_of(task: Task | str, choices: Mapping[str, Any]) -> Task:
-    if isinstance(task, Task):
-        if choices:
-            raise TypeError(f"{', '.join(choices)}: are given to the Task itself")
-        return task
-    if task not in GYMNASIUM_TASKS:
-        raise ValueError(f"task: {task!r} is none of {', '.join(sorted(GYMNASIUM_TASKS))}")
-    return GYMNASIUM_TASKS[task](**choices)
+def _aligned(values: _Array) -> _Array:
+    """A copy that begins at a multiple of 64 bytes, as libraries want it that take arrays over without copying them."""
+    room = np.empty(values.nbytes + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    copy: _Array = room[start:start + values.nbytes].view(values.dtype).reshape(values.shape)
+    copy[...] = values
+    return copy
 
 
 @documented_call
-class AxionVectorEnv(WorldsVectorEnv):
+class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     """A gymnasium.vector.VectorEnv whose environments are the worlds of one batch.
 
-    Observations are float64 [num_envs, k], actions float32 [num_envs, nu] within the actuators' ranges. Each world
-    draws its starts from its own generator, seeded by its own seed: the episodes of a world do not depend on how many
-    others there are. infos has the reward's terms [num_envs], by name, and with SAME_STEP "final_obs" and
-    "final_info" of ended episodes.
+    The server computes the task: a step is one call. Observations are [num_envs, k] in the batch's precision, a new
+    array each step that begins at a multiple of 64 bytes, actions float32 [num_envs, nu] within the actuators' ranges.
+    Episodes of a world follow from its seed, and do not depend on how many others there are.
+
+    infos has the reward's terms by name; of episodes that have ended "ended_by", the name of the end ("" where the
+    task's own `terminated` said so), "episode_return" and "episode_length"; and with SAME_STEP "final_obs" and
+    "final_info". Masks [num_envs] of the same names with "_" before them say whose they are, as in Gymnasium's own
+    vector environments. "episode" is left to Gymnasium's RecordEpisodeStatistics.
 
     Parameters
     ----------
-    task : Task or str
-        A Task, or the name of one of Gymnasium's, for example "Ant-v5".
+    task : ServerTask or str
+        A ServerTask, or the name of one of Gymnasium's (server_task).
     num_envs : int, default 1
         Worlds.
     client : Client or Fleet, optional
         Of the server, or a Fleet of servers; without it the environment connects and closes itself.
     target : str, optional
         "host:port" of the server, without client.
-    dt : float, optional
-        s, of a step; None: the model's.
+    seed : int, default 0
+        Of the batch, whose worlds' seeds follow from it until `reset` gives others.
 
     Raises
     ------
     ValueError
         An argument makes no sense.
     TypeError
-        Choices are given beside a Task, or there are no such.
+        Choices are given beside a ServerTask, or there are no such.
     """
 
-    def __init__(self, task: Task | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str | None = None,
-                 autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None,
-                 dt: float | None = None, batch_choices: Mapping[str, Any] | None = None, render_mode: str | None = None,
-                 width: int = 480, height: int = 480, camera: Camera | None = None, **task_choices: Any) -> None:
-        self.task = _task_of(task, task_choices)
-        self._dt, self._batch_choices = dt, batch_choices or {}
-        self.max_episode_steps = self.task.max_episode_steps if max_episode_steps is None else max_episode_steps
-        super().__init__(num_envs, client, target, autoreset_mode, (render_mode, width, height, camera))
-        state = self.batch.get_state(("joint_position", "joint_velocity"), worlds=[0])
-        self._start_qpos = np.array(state["joint_position"][0], dtype=np.float64)
-        self._start_qvel = np.array(state["joint_velocity"][0], dtype=np.float64)
-        self._generators = [np.random.default_rng() for _ in range(num_envs)]
-        self._episode_steps = np.zeros(num_envs, dtype=np.int64)
-        self._control = np.zeros((num_envs, self.model.control_count))
-        self._state = self._read(None)
-        actuators = self.model.proto.actuators
-        self._describe(self.batch.dt * self.task.frame_skip, [a.control_lower if a.control_limited else -np.inf for a in actuators],
-                       [a.control_upper if a.control_limited else np.inf for a in actuators],
-                       self.task.observe(self.robot, self._state).shape[1], np.float64)
+    def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str | None = None,
+                 autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None, seed: int = 0,
+                 batch_choices: Mapping[str, Any] | None = None, render_mode: str | None = None, width: int = 480, height: int = 480,
+                 camera: Camera | None = None, **task_choices: Any) -> None:
+        if num_envs < 1:
+            raise ValueError(f"num_envs: is {num_envs}; it must be at least 1")
+        if task_choices and not isinstance(task, str):
+            raise TypeError(f"{', '.join(task_choices)}: are given to the ServerTask itself")
+        self.task = server_task(task, **task_choices) if isinstance(task, str) else task
+        self.num_envs, self.autoreset_mode, self.render_mode = num_envs, AutoresetMode(autoreset_mode), checked_mode(render_mode)
+        spec = task_pb2.TaskSpec()
+        spec.CopyFrom(task_spec(self.task.spec))
+        spec.autoreset = _RESETS[self.autoreset_mode]
+        if max_episode_steps is not None:
+            spec.max_episode_steps = max_episode_steps
+        self._own_client = Client(target) if client is None else None
+        opened = self._own_client if client is None else client
+        assert opened is not None
+        # Overruled are worlds that the task's own `terminated` has ended, while the server goes on with them.
+        self._begun, self._ended, self._overruled = np.zeros((3, num_envs), dtype=bool)
+        self._own_return = np.zeros(num_envs)  # sum of the task's own rewards in the episodes so far
+        try:
+            self.model = opened.create_model(path=self.task.model_path(), **self.task.model_choices)
+            self._pictures = pictures_of(self.model, self.render_mode, width, height, camera)
+            self.batch: Batch | FleetBatch = opened.create_batch(
+                self.model, num_envs, task=spec, **{"seed": seed, **self.task.batch_choices, **(batch_choices or {})})
+            self.info = self.batch.task
+            self._seen = _aligned(self.batch.begin_episodes())
+            observed = self.task.observe(self._seen)
+        except BaseException:
+            self.close_extras()
+            raise
+        self._end_names = np.array([*self.info.end_names, ""], dtype=object)  # the last is of -1
+        self.dt = self.info.step_seconds
+        self.metadata = {"autoreset_mode": self.autoreset_mode, **picture_metadata(self.dt)}
+        low, high = np.array(self.info.action_lower, np.float32), np.array(self.info.action_upper, np.float32)
+        self.single_action_space = gymnasium.spaces.Box(low, high)
+        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, observed.shape[1:], observed.dtype.type)
+        self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
+        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, num_envs)
 
-    def _create_model(self, client: Client | Fleet) -> Model:
-        model = client.create_model(path=self.task.model_path())
-        self.robot = Mechanics(client, model)
-        return model
+    @documented
+    def reset(self, *, seed: int | Sequence[int | None] | None = None,
+              options: dict[str, Any] | None = None) -> tuple[_Array, dict[str, Any]]:
+        """Begins episodes.
 
-    def _create_batch(self, client: Client | Fleet) -> Batch | FleetBatch:
-        return client.create_batch(self.model, self.num_envs, self._dt, **self._batch_choices)
+        Returns
+        -------
+        tuple[numpy.ndarray, dict[str, Any]]
+            Observations [num_envs, k], and infos.
 
-    def _read(self, answer: Mapping[str, npt.NDArray[Any]] | None, worlds: npt.NDArray[np.int64] | None = None) -> WorldState:
-        """The state of worlds (all: None) from the fields of an answer, or asked for; contacts only after a step."""
-        fields = answer if answer is not None else self.batch.get_state(Mechanics.FIELDS, worlds=worlds)
-        contacts = self.batch.contacts(worlds=worlds) if answer is not None and self.task.needs_contacts else None
-        control = self._control if worlds is None else self._control[worlds]
-        return self.robot.state(fields, control, contacts, self.batch.dt)
+        Raises
+        ------
+        ValueError
+            There are not so many seeds, or the mask is none.
+        gymnasium.error.ClosedEnvironmentError
+            The environments are closed.
+        """
+        self._check_open()
+        seeds: list[int | None] = list(seed or [None] * self.num_envs) if not isinstance(seed, int) else [
+            seed + i for i in range(self.num_envs)]
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"seed: has {len(seeds)} numbers for {self.num_envs} environments")
+        mask = np.ones(self.num_envs, dtype=bool)
+        if options is not None and "reset_mask" in options:
+            mask = np.asarray(options["reset_mask"])
+            if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
+                raise ValueError(f"options['reset_mask']: must be {self.num_envs} booleans, one of them true")
+        given = np.array([each is not None for each in seeds])
+        numbers = np.array([each or 0 for each in seeds], dtype=np.uint64)
+        seen = _aligned(self._seen)
+        for some, own in ((mask & given, numbers[mask & given]), (mask & ~given, numbers[:0])):
+            if some.any():
+                seen[some] = self.batch.begin_episodes(worlds=np.flatnonzero(some), seeds=own)
+        self._seen = seen
+        self._begun[mask], self._ended[mask], self._overruled[mask], self._own_return[mask] = True, False, False, 0
+        return self.task.observe(seen), {}
 
-    def _start(self, worlds: npt.NDArray[np.int64]) -> None:
-        """Begins episodes in these worlds."""
-        if len(worlds) == 0:
-            return
-        starts = [self.task.start(self._generators[w], self._start_qpos, self._start_qvel) for w in worlds]
-        qpos, qvel = np.array([q for q, _ in starts]), np.array([v for _, v in starts])
-        self.batch.reset(worlds=worlds, joint_position=qpos, joint_velocity=self.robot.joint_velocity(qpos, qvel))
-        self._control[worlds] = 0
-        self._episode_steps[worlds] = 0
-        self._ended[worlds] = False
-        self._put(self._state, self._read(None, worlds), worlds)
+    @documented
+    def step(self, actions: npt.NDArray[np.float32]) -> _Answer:
+        """Steps every world with its action.
 
-    @staticmethod
-    def _put(whole: WorldState, part: WorldState, worlds: npt.NDArray[np.int64]) -> None:
-        for name, array in vars(part).items():
-            getattr(whole, name)[worlds] = array
+        Returns
+        -------
+        tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray, numpy.ndarray, dict[str, Any]]
+            Observations [num_envs, k], rewards, terminations and truncations [num_envs], and infos.
 
-    def _begin(self, mask: _Bools, seeds: list[int | None]) -> Floats:
-        for world in np.flatnonzero(mask):
-            if seeds[world] is not None:
-                self._generators[world] = np.random.default_rng(seeds[world])
-        self._start(np.flatnonzero(mask))
-        return self.task.observe(self.robot, self._state)
+        Raises
+        ------
+        ValueError
+            The actions have another shape, or are not finite.
+        gymnasium.error.ResetNeeded
+            A world was not reset yet, or, with DISABLED, has ended and was not reset.
+        gymnasium.error.ClosedEnvironmentError
+            The environments are closed.
+        """
+        self._check_open()
+        if not self._begun.all():
+            raise gymnasium.error.ResetNeeded(f"world {np.argmin(self._begun)} has not been reset; call reset before the first step")
+        if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
+            raise gymnasium.error.ResetNeeded(f"world {np.argmax(self._ended)} has ended and was not reset")
+        action = np.asarray(actions)
+        if action.shape != self.action_space.shape:
+            raise ValueError(f"actions: have shape {list(action.shape)}; it must be {list(self.action_space.shape or ())}")
+        finite = np.isfinite(action).all(axis=1)
+        if not finite.all():
+            raise ValueError(f"actions: are not finite in world {np.argmin(finite)}")
+        return self._judged(self.batch.step_task(action), action)
 
-    def _advance(self, action: npt.NDArray[Any], starting: _Bools) -> tuple[Floats, Floats, _Bools, _Bools, dict[str, Any]]:
-        if not np.isfinite(action).all():
-            raise ValueError(f"actions: are not finite in world {int(np.flatnonzero(~np.isfinite(action).all(axis=1))[0])}")
-        stepping = np.flatnonzero(~starting)
-        rewards, terminated, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
+    def _judged(self, answer: TaskResult, action: _Array) -> _Answer:
+        """What the server answers to a step, and what the task's own methods make of it."""
+        same_step, went = self.autoreset_mode is AutoresetMode.SAME_STEP, ~self._ended
+        before, self._seen = self._seen, _aligned(answer.observation)
+        self._begin_overruled()  # the server has stepped these in place of beginning them
+        after = self._seen
+        if len(answer.final_rows):
+            after = np.array(after)
+            after[answer.final_rows] = answer.final_observation
+        own = self.task.rewards(before, after, action)
+        own_reward = np.where(went, sum(own.values(), np.zeros(self.num_envs)), 0.0)
+        self._own_return = np.where(went, self._own_return, 0.0) + own_reward
+        terminated, truncated = answer.terminated & went, answer.truncated & went
+        self._overruled = self.task.terminated(after) & went & ~terminated & ~truncated
+        terminated |= self._overruled
+        ended = terminated | truncated
         infos: dict[str, Any] = {}
-        if len(stepping):
-            terms = self._act(stepping, action.astype(np.float64))
-            rewards[stepping] = sum(terms.values())
-            terminated[stepping] = self.task.terminated(self.robot, self._state)[stepping]
-            for name, values in terms.items():
-                infos[name], infos[f"_{name}"] = np.zeros(self.num_envs), ~starting
-                infos[name][stepping] = values
-        self._start(np.flatnonzero(starting))
-        truncated[stepping] = self._episode_steps[stepping] >= self.max_episode_steps
-        self._ended = terminated | truncated
-        observations = self.task.observe(self.robot, self._state)
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._ended.any():
-            ended = np.flatnonzero(self._ended)
-            self._tell_final(infos, ended, observations[ended])
-            self._start(ended)
-            observations = self.task.observe(self.robot, self._state)
-        return observations, rewards, terminated, truncated, infos
+        for name, values in (dict(zip(self.info.reward_terms, answer.terms.T)) | own).items():
+            infos[name], infos[f"_{name}"] = np.where(went, values, 0.0), went & ~ended if same_step else went
+        if ended.any():
+            for name, values in (("episode_return", np.where(ended, answer.episode_return + self._own_return, 0.0)),
+                                 ("episode_length", np.where(ended, answer.episode_length, 0)),
+                                 ("ended_by", self._end_names[np.where(ended, answer.ended_by, -1)])):
+                infos[name], infos[f"_{name}"] = values, ended
+        if same_step and ended.any():
+            after = np.array(after)
+            self._begin_overruled()
+            self._own_return[ended] = 0
+            self._tell_final(infos, ended, self.task.observe(after))
+        self._ended = ended & (not same_step)
+        self._overruled &= self.autoreset_mode is AutoresetMode.NEXT_STEP
+        return self.task.observe(self._seen), np.where(went, answer.reward, 0.0) + own_reward, terminated, truncated, infos
 
-    def _act(self, stepping: npt.NDArray[np.int64], action: Floats) -> dict[str, Floats]:
-        """One action of these worlds; returns the terms of their rewards."""
-        some = None if len(stepping) == self.num_envs else stepping
-        self._control[stepping] = action[stepping]
-        answer = self.batch.step(self._control[stepping], steps=self.task.frame_skip, outputs=Mechanics.FIELDS, worlds=some)
-        self._episode_steps[stepping] += 1
-        after = self._read(answer, some)
-        before = after if some is None else WorldState(**{name: array[stepping] for name, array in vars(self._state).items()})
-        if some is None:
-            before, self._state = self._state, after
-        else:
-            self._put(self._state, after, stepping)
-        return self.task.rewards(self.robot, before, after, action[stepping], self.dt)
+    def _begin_overruled(self) -> None:
+        """Begins episodes in worlds that the server goes on with, though the task's own `terminated` has ended them."""
+        if self._overruled.any():
+            self._seen[self._overruled] = self.batch.begin_episodes(worlds=np.flatnonzero(self._overruled))
+
+    def _tell_final(self, infos: dict[str, Any], ended: _Bools, observations: _Array) -> None:
+        """Adds what was observed last of episodes that have ended, and what else was told of them, as Gymnasium's vector
+        environments do."""
+        final = np.full(self.num_envs, None, dtype=object)
+        for world in np.flatnonzero(ended):
+            final[world] = np.array(observations[world])
+        told = {name: ended if name.startswith("_") else values for name, values in infos.items()}
+        infos.update(final_info=told, _final_info=ended, final_obs=final, _final_obs=ended)
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError("the environments are closed; make new ones")
+
+    def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
+        """Draws every world as it stands.
+
+        Returns
+        -------
+        tuple of numpy.ndarray, or None
+            Uint8 [height, width, 3] each; None, and a warning, without a render_mode.
+        """
+        return drawn(self, self._pictures, self.batch)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Deletes the batch, if the server still has it, and ends the connection where it is the environment's own.
+
+        Parameters
+        ----------
+        **kwargs
+            Gymnasium's; not used.
+        """
+        try:
+            if hasattr(self, "batch"):
+                with contextlib.suppress(NotFoundError):
+                    self.batch.delete()
+        finally:
+            if self._own_client is not None:
+                self._own_client.close()
 
 
 class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
-    """A gymnasium.Env: one world of a server.
+    """A gymnasium.Env: one world of a server, which computes the task.
 
-    gymnasium.make adds the time limit.
+    An episode's limit of steps is that of the ServerTask, or max_episode_steps; a task that is named has none of its
+    own, as gymnasium.make adds it.
 
     Parameters
     ----------
-    task : Task or str
-        A Task, or the name of one of Gymnasium's.
+    task : ServerTask or str
+        A ServerTask, or the name of one of Gymnasium's.
     **choices
-        As of AxionVectorEnv, but num_envs, autoreset_mode and max_episode_steps.
+        As of AxionVectorEnv, but num_envs and autoreset_mode.
     """
 
     metadata = {"render_modes": list(RENDER_MODES)}
 
-    def __init__(self, task: Any, **choices: Any) -> None:
-        self.worlds = self._make(task, choices)
+    def __init__(self, task: ServerTask | str, **choices: Any) -> None:
+        limit = {"max_episode_steps": 0} if isinstance(task, str) else {}
+        self.worlds = AxionVectorEnv(task, 1, autoreset_mode=AutoresetMode.DISABLED, **{**limit, **choices})
         self.observation_space = self.worlds.single_observation_space
         self.action_space = self.worlds.single_action_space
         self.render_mode = self.worlds.render_mode
@@ -189,9 +288,6 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
 
     def __repr__(self) -> str:
         return f"<axion.gym.{type(self).__name__}: one world of {self.worlds!r}>"
-
-    def _make(self, task: Any, choices: dict[str, Any]) -> Any:
-        return AxionVectorEnv(task, 1, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=np.iinfo(np.int64).max, **choices)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Begins an episode.
@@ -229,8 +325,8 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
         """
         self.worlds._ended[:] = False  # a single environment may be stepped on after its end, as Gymnasium's own may
         observation, reward, terminated, truncated, infos = self.worlds.step(np.asarray(action)[None])
-        terms = {name: values[0] for name, values in infos.items() if not name.startswith("_") and isinstance(values, np.ndarray)}
-        return observation[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), terms
+        told = {name: values[0] for name, values in infos.items() if not name.startswith("_")}
+        return observation[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), told
 
     def render(self) -> npt.NDArray[np.uint8] | None:
         """Draws the world as it stands.
@@ -246,3 +342,27 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
     def close(self) -> None:
         """Ends the world."""
         self.worlds.close()
+
+
+@documented
+def make_vec(task: ServerTask | str, num_envs: int = 1, **choices: Any) -> AxionVectorEnv:
+    """Makes an AxionVectorEnv.
+
+    Parameters
+    ----------
+    num_envs : int, default 1
+        Worlds.
+    **choices
+        As of AxionVectorEnv.
+
+    Returns
+    -------
+    AxionVectorEnv
+        The environments.
+
+    Raises
+    ------
+    ValueError
+        There is no such task, or num_envs is below 1.
+    """
+    return AxionVectorEnv(task, num_envs, **choices)

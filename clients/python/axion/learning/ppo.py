@@ -184,7 +184,7 @@ class Learner:
     ----------
     envs : gymnasium.vector.VectorEnv
         A gymnasium.vector.VectorEnv with boxes of observations [k] and actions [a], which resets in the same step
-        (autoreset_mode SAME_STEP) and tells "episode" and "final_obs" in its infos as axion.gym.TaskVectorEnv does.
+        (autoreset_mode SAME_STEP) and tells "final_obs" in its infos.
     seed : int
         Of the weights, the exploration and the worlds.
     choices : Choices, default Choices()
@@ -208,6 +208,7 @@ class Learner:
         self._rate, self._steps, self._started = choices.learning_rate, 0, time.perf_counter()
         self._returns = Normaliser.of_size(1)
         self._running = np.zeros(envs.num_envs)
+        self._episodes = np.zeros((2, envs.num_envs))  # returns and lengths so far
         self._observations = envs.reset(seed=(seed * 1_000_003) % 2**31)[0]
         self.policy.normaliser.see(self._observations)
 
@@ -246,12 +247,14 @@ class Learner:
             seen.append(self._observations)
             self._observations, reward, terminated, truncated, infos = self.envs.step(self.policy.actions(action))
             ended[step] = terminated | truncated
+            self._episodes += np.stack([reward, np.ones(count)])
             total += float(reward.mean()) / steps
             rewards[step] = self._scaled(reward, ended[step])
             if ended[step].any():
                 over = ended[step]
-                returns += infos["episode"]["r"][over].tolist()
-                lengths += infos["episode"]["l"][over].tolist()
+                returns += self._episodes[0, over].tolist()
+                lengths += self._episodes[1, over].tolist()
+                self._episodes[:, over] = 0
                 cut = np.flatnonzero(truncated & ~terminated)
                 if len(cut):
                     last = self.policy.normaliser(np.stack(infos["final_obs"][cut]))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from axion.gym.sb3 import AxionVecEnv
-from axion.gym.task_env import TaskVectorEnv
+from axion.gym.vector_env import AxionVectorEnv
 from axion.learning.policy import Network, Normaliser, Policy
 from axion.learning.ppo import Choices, Progress
 
@@ -59,7 +59,7 @@ class Sb3Learner:
         The worlds, their observations and rewards normalised.
     """
 
-    def __init__(self, envs: TaskVectorEnv, seed: int, choices: Choices = Choices(), about: dict[str, Any] | None = None) -> None:
+    def __init__(self, envs: AxionVectorEnv, seed: int, choices: Choices = Choices(), about: dict[str, Any] | None = None) -> None:
         self._about = {**(about or {}), "seed": seed, "library": "sb3"}
         self._box: Any = envs.single_action_space
         self.envs: Any = VecNormalize(AxionVecEnv(envs), gamma=choices.discount, clip_obs=10, epsilon=_EPSILON)

@@ -5,28 +5,14 @@ of its frame's origin, in the world's axes, and the angular velocity, in the bod
 are welded to. Source: MuJoCo's documentation, Computation and APIreference/APItypes (mjData).
 """
 
-from __future__ import annotations
-
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from axion.texts import documented
 from axion.v1 import scene_pb2
 
-if TYPE_CHECKING:
-    from axion.client import Client
-    from axion.fleet import Fleet
-    from axion.model import Model
-    from axion.results import Contacts
 
-Floats: TypeAlias = "npt.NDArray[np.float64]"
-
-
-def rotation_matrices(q: Floats) -> Floats:
+def rotation_matrices(q):
     """Rotation matrices [..., 3, 3] of quaternions (w, x, y, z) [..., 4] of any length but zero."""
     w, x, y, z = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)
     rows = [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
@@ -35,79 +21,36 @@ def rotation_matrices(q: Floats) -> Floats:
     return np.stack(rows, axis=-1).reshape(*q.shape[:-1], 3, 3)
 
 
-def _rotated(R: Floats, v: Floats) -> Floats:
+def _rotated(R, v):
     """R v for stacks of matrices [..., 3, 3] and vectors [..., 3]."""
-    product: Floats = np.einsum("...ij,...j->...i", R, v)
-    return product
+    return np.einsum("...ij,...j->...i", R, v)
 
 
-def _vec3(message: scene_pb2.Vec3) -> list[float]:
+def _vec3(message):
     return [message.x, message.y, message.z]
 
 
 @dataclasses.dataclass
 class WorldState:
-    """State of n worlds of a robot, and what was made of it, in MuJoCo's terms.
+    """State of n worlds of a robot of B bodies, and what was made of it, as mjData has it; the world is left out."""
 
-    Parameters
-    ----------
-    qpos : numpy.ndarray
-        Coordinates as in mjData, rad and m: [n, nq].
-    qvel : numpy.ndarray
-        Velocities as in mjData: [n, nv].
-    xpos : numpy.ndarray
-        Places of the file's bodies in their order, the world left out, m: [n, B, 3].
-    xmat : numpy.ndarray
-        Rotation matrices of their frames: [n, B, 3, 3].
-    center_of_mass : numpy.ndarray
-        Of all that hangs on the same root as each body, m: [n, B, 3].
-    cinert : numpy.ndarray
-        Inertia about that point, world axes (xx, yy, zz, xy, xz, yz, kg m^2), first moment (kg m), mass (kg): [n, B,
-        10].
-    cvel : numpy.ndarray
-        Angular velocity (rad/s), and the velocity (m/s) of the point of the body that is where the robot's centre of
-        mass is: [n, B, 6].
-    cfrc_ext : numpy.ndarray
-        Torque about the robot's centre of mass (N m) and force (N) of the contacts: [n, B, 6].
-    control : numpy.ndarray
-        As sent: [n, nu].
-    """
-
-    qpos: Floats
-    qvel: Floats
-    xpos: Floats
-    xmat: Floats
-    center_of_mass: Floats
-    cinert: Floats
-    cvel: Floats
-    cfrc_ext: Floats
-    control: Floats
+    qpos: np.ndarray  # [n, nq] rad and m
+    qvel: np.ndarray  # [n, nv]
+    xpos: np.ndarray  # [n, B, 3] m
+    xmat: np.ndarray  # [n, B, 3, 3]
+    center_of_mass: np.ndarray  # [n, 3] m, of all bodies
+    cinert: np.ndarray  # [n, B, 10] xx yy zz xy xz yz (kg m^2), first moment (kg m), mass (kg)
+    cvel: np.ndarray  # [n, B, 6] rad/s, m/s
+    cfrc_ext: np.ndarray  # [n, B, 6] N m, N
+    control: np.ndarray  # [n, nu]
 
 
 class Mechanics:
-    """The bodies of a model's file, and how fields of the server become a WorldState.
-
-    Parameters
-    ----------
-    client : Client or Fleet
-        Where the model is.
-    model : Model
-        The model.
-
-    Attributes
-    ----------
-    body_names : list of str
-        Bodies of the file, the world left out.
-    mass : numpy.ndarray
-        Of each, kg: float64 [B].
-    """
+    """The bodies of a model's file, and how fields of the server become a WorldState."""
 
     FIELDS = ("joint_position", "joint_velocity", "body_pose", "body_velocity")
 
-    def __repr__(self) -> str:
-        return f"<axion.gym.Mechanics of {self.model!r}>"
-
-    def __init__(self, client: Client | Fleet, model: Model) -> None:
+    def __init__(self, client, model):
         self.model = model
         scene = client.get_scene(model).proto
         self.body_names = [body.name for body in scene.bodies]
@@ -132,38 +75,17 @@ class Mechanics:
         self._root = np.array([self._root_of(index, parents) for index in range(len(self.body_names))], dtype=np.int64)
 
     @staticmethod
-    def _root_of(body: int, parents: dict[int, int]) -> int:
+    def _root_of(body, parents):
         while parents.get(body, -1) >= 0:
             body = parents[body]
         return body
 
-    @documented
-    def body(self, name: str) -> int:
-        """Finds a body of the file.
-
-        Returns
-        -------
-        int
-            Its index.
-
-        Raises
-        ------
-        KeyError
-            The file has no such body.
-        """
-        if name not in self.body_names:
-            raise KeyError(f"{name!r} is none of the bodies {', '.join(self.body_names)}")
+    def body(self, name):
+        """Index of a body of the file."""
         return self.body_names.index(name)
 
-    @documented
-    def joint_velocity(self, qpos: Floats, qvel: Floats) -> Floats:
-        """Computes the server's joint_velocity of MuJoCo's coordinates.
-
-        Returns
-        -------
-        numpy.ndarray
-            rad/s, m/s: [n, nv].
-        """
+    def joint_velocity(self, qpos, qvel):
+        """The server's joint_velocity [n, nv] of MuJoCo's coordinates."""
         result = qvel.copy()
         for joint in self._free:
             q, v = joint.position_start, joint.velocity_start
@@ -173,20 +95,8 @@ class Mechanics:
             result[:, v + 3:v + 6] = omega
         return result
 
-    @documented
-    def qvel(self, qpos: Floats, joint_velocity: Floats) -> Floats:
-        """Computes MuJoCo's velocities of the server's.
-
-        Parameters
-        ----------
-        joint_velocity : numpy.ndarray
-            rad/s, m/s: [n, nv].
-
-        Returns
-        -------
-        numpy.ndarray
-            rad/s, m/s: [n, nv].
-        """
+    def qvel(self, qpos, joint_velocity):
+        """MuJoCo's velocities [n, nv] of the server's."""
         result = joint_velocity.copy()
         for joint in self._free:
             q, v = joint.position_start, joint.velocity_start
@@ -196,26 +106,8 @@ class Mechanics:
             result[:, v + 3:v + 6] = _rotated(np.swapaxes(R, -1, -2), omega)
         return result
 
-    def state(self, fields: Mapping[str, npt.NDArray[Any]], control: npt.ArrayLike, contacts: Contacts | None = None,
-              dt: float = 1.0) -> WorldState:
-        """Makes the state of n worlds of what the server answers.
-
-        Parameters
-        ----------
-        fields : Mapping[str, numpy.ndarray
-            Those of FIELDS, [n, ...] each, as steps and get_state return them.
-        control : array_like
-            Controls: [n, nu].
-        contacts : Contacts, optional
-            Of the same worlds, after a step of dt s; None: there are none.
-        dt : float, default 1.0
-            s, of that step.
-
-        Returns
-        -------
-        WorldState
-            The state of the n worlds.
-        """
+    def state(self, fields, control, contacts=None, dt=1.0):
+        """The state of n worlds of what the server answers, contacts of a step of dt s among it."""
         qpos, joint_velocity, pose, velocity = (np.array(fields[name], dtype=np.float64) for name in self.FIELDS)
         qvel = self.qvel(qpos, joint_velocity)
         count = len(qpos)
@@ -235,7 +127,7 @@ class Mechanics:
                           center_of_mass=np.einsum("b,nbi->ni", self.mass, xipos) / self.mass.sum(),
                           cfrc_ext=self._cfrc_ext(count, contacts, subtree, dt), control=np.asarray(control, dtype=np.float64))
 
-    def _subtree_com(self, xipos: Floats) -> Floats:
+    def _subtree_com(self, xipos):
         """[n, B, 3] m, centre of mass of all that hangs on the same root as each body."""
         result = np.empty_like(xipos)
         for root in np.unique(self._root):
@@ -243,7 +135,7 @@ class Mechanics:
             result[:, part] = (np.einsum("b,nbi->ni", self.mass[part], xipos[:, part]) / self.mass[part].sum())[:, None]
         return result
 
-    def _cinert(self, xmat: Floats, arm: Floats) -> Floats:
+    def _cinert(self, xmat, arm):
         """[n, B, 10]: inertia about the robot's centre of mass, world axes (xx, yy, zz, xy, xz, yz), first moment (kg m), mass."""
         I = xmat @ self._inertia @ np.swapaxes(xmat, -1, -2)
         square = np.einsum("nbi,nbi->nb", arm, arm)[..., None, None] * np.eye(3) - arm[..., :, None] * arm[..., None, :]
@@ -253,7 +145,7 @@ class Mechanics:
         return np.concatenate([np.stack([I[..., 0, 0], I[..., 1, 1], I[..., 2, 2], I[..., 0, 1], I[..., 0, 2], I[..., 1, 2]], axis=-1),
                                moment, mass], axis=-1)
 
-    def _cfrc_ext(self, count: int, contacts: Contacts | None, subtree: Floats, dt: float) -> Floats:
+    def _cfrc_ext(self, count, contacts, subtree, dt):
         wrench = np.zeros((count, len(self.body_names), 6))
         if contacts is None or len(contacts) == 0:
             return wrench
@@ -267,28 +159,11 @@ class Mechanics:
             np.add.at(wrench, (n, b), sign * np.concatenate([torque, force[moving]], axis=1))
         return wrench
 
-    def qfrc_actuator(self, control: Floats) -> Floats:
-        """Computes what motors exert on each coordinate.
-
-        Parameters
-        ----------
-        control : numpy.ndarray
-            Controls: [n, nu].
-
-        Returns
-        -------
-        numpy.ndarray
-            N and N m: [n, nv].
-
-        Raises
-        ------
-        ValueError
-            The model has actuators that are no motors.
-        """
+    def qfrc_actuator(self, control):
+        """[n, nv] N and N m that motors exert on each coordinate."""
         result = np.zeros((len(control), self.model.joint_velocity_count))
         for index, actuator in enumerate(self.model.proto.actuators):
-            if actuator.kind != scene_pb2.ACTUATOR_KIND_MOTOR:
-                raise ValueError(f"qfrc_actuator: {actuator.name!r} is no motor")
+            assert actuator.kind == scene_pb2.ACTUATOR_KIND_MOTOR, actuator.name
             u = control[:, index]
             if actuator.control_limited:
                 u = np.clip(u, actuator.control_lower, actuator.control_upper)
