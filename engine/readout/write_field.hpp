@@ -15,11 +15,10 @@
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/model/fields.hpp"
 #include "engine/model/user_layout.hpp"
-#include "engine/step/break_ratios.hpp"
-#include "engine/step/read_sensors.hpp"
-#include "engine/step/world_view.hpp"
+#include "engine/readout/break_ratios.hpp"
+#include "engine/readout/read_sensors.hpp"
 
-namespace axion::step {
+namespace axion::readout {
 
 template <typename T>
 AXION_HD inline void store(std::byte* array, int i, T value) {
@@ -180,4 +179,4 @@ AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m
   }
 }
 
-}  // namespace axion::step
+}  // namespace axion::readout

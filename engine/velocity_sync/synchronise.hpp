@@ -24,12 +24,14 @@
 // Cost: linear in bodies for trees, else one linear solve.
 #pragma once
 
-#include "engine/step/jammed_contacts.hpp"
-#include "engine/step/outcome.hpp"
-#include "engine/step/owed_forces.hpp"
-#include "engine/step/synchronise_trees.hpp"
+#include "engine/model/fields.hpp"
+#include "engine/newton/attempt.hpp"
+#include "engine/newton/parameters.hpp"
+#include "engine/velocity_sync/jammed_contacts.hpp"
+#include "engine/velocity_sync/owed_forces.hpp"
+#include "engine/velocity_sync/synchronise_trees.hpp"
 
-namespace axion::step {
+namespace axion::velocity_sync {
 
 // alpha, beta, row and axis_impulse of an axis over the time that it owes at the end pose.
 template <typename Real>
@@ -319,13 +321,13 @@ template <typename Real, typename Team>
 AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& p, bool held) {
   const auto& w = p.w;
   Real cut = team.template max<Real>(p.contact_count, [&](int i) {
-    w.step.contact_share[i] = allowed_share(p, i, p.contact_base() + 3 * i, held);
-    return 1 - w.step.contact_share[i];
+    w.velocity_sync.contact_share[i] = allowed_share(p, i, p.contact_base() + 3 * i, held);
+    return 1 - w.velocity_sync.contact_share[i];
   });
   if (p.moment_count > 0) {
     const Real turned = team.template max<Real>(p.moment_count, [&](int k) {
       const Real share = share_of_moment(p, k);
-      Real& of_contact = w.step.contact_share[w.moments[k].contact];
+      Real& of_contact = w.velocity_sync.contact_share[w.moments[k].contact];
       if (share < of_contact) of_contact = share;
       return 1 - share;
     });
@@ -333,17 +335,18 @@ AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& 
   }
   if (cut == Real(0)) return false;
   team.for_each(1, [&](int) {
-    for (int b = 0; b < p.m.body_count; ++b) w.step.body_share[b] = 1;
+    for (int b = 0; b < p.m.body_count; ++b) w.velocity_sync.body_share[b] = 1;
     const auto lower = [&](int b, Real share) {
-      if (b >= 0 && share < w.step.body_share[b]) w.step.body_share[b] = share;
+      if (b >= 0 && share < w.velocity_sync.body_share[b]) w.velocity_sync.body_share[b] = share;
     };
     for (int i = 0; i < p.contact_count; ++i) {
-      lower(w.contacts[i].body_a, w.step.contact_share[i]), lower(w.contacts[i].body_b, w.step.contact_share[i]);
+      lower(w.contacts[i].body_a, w.velocity_sync.contact_share[i]),
+          lower(w.contacts[i].body_b, w.velocity_sync.contact_share[i]);
     }
     for (int b = p.m.body_count - 1; b >= 0; --b)
-      lower(p.m.bodies[b].parent, w.step.body_share[b]);  // parents come first
+      lower(p.m.bodies[b].parent, w.velocity_sync.body_share[b]);  // parents come first
     for (int b = 0; b < p.m.body_count; ++b) {
-      if (p.m.bodies[b].parent >= 0) w.step.body_share[b] = w.step.body_share[p.m.bodies[b].parent];
+      if (p.m.bodies[b].parent >= 0) w.velocity_sync.body_share[b] = w.velocity_sync.body_share[p.m.bodies[b].parent];
     }
   });
   return true;
@@ -418,12 +421,12 @@ AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m
   lead();
   if (held && loosen_jammed(team, p)) lead();
   const bool cut = bound_changes(team, p, held);
-  const bool thrown = (w.record->outcome & (kOverlapBit | kEasedBit)) != 0 && is_thrown(team, p);
+  const bool thrown = (w.record->outcome & std::uint32_t(kOverlap | kEased)) != 0 && is_thrown(team, p);
   team.for_each(m.body_count, [&](int b) {
-    const Real share = thrown ? Real(0) : cut ? w.step.body_share[b] : Real(1);
+    const Real share = thrown ? Real(0) : cut ? w.velocity_sync.body_share[b] : Real(1);
     w.v_at_pose[b] = w.v[b] + share * (w.v_plus[b] - w.v[b]);
     w.omega_at_pose[b] = w.omega[b] + share * (w.omega_plus[b] - w.omega[b]);
   });
 }
 
-}  // namespace axion::step
+}  // namespace axion::velocity_sync

@@ -10,9 +10,11 @@
 // synchronise.hpp, which says how these forces are used.
 #pragma once
 
-#include "engine/step/step_world.hpp"
+#include "engine/constraints/adhesion.hpp"
+#include "engine/constraints/axis_laws.hpp"
+#include "engine/problem/linearise.hpp"
 
-namespace axion::step {
+namespace axion::velocity_sync {
 
 inline constexpr double kLeft =
     0.05;  // of 9.81 h: how fast bodies part that have left each other, or slip that do not stick;
@@ -198,4 +200,4 @@ AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch tou
   }
 }
 
-}  // namespace axion::step
+}  // namespace axion::velocity_sync

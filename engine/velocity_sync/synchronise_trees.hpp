@@ -15,9 +15,9 @@
 // Featherstone 2008, Rigid Body Dynamics Algorithms, chapter 7.
 #pragma once
 
-#include "engine/step/synchronise_links.hpp"
+#include "engine/velocity_sync/synchronise_links.hpp"
 
-namespace axion::step {
+namespace axion::velocity_sync {
 
 // Whether nothing acts along tendons that have but limits, bounded efforts and motors.
 template <typename Real, typename Team>
@@ -365,4 +365,4 @@ AXION_HD_CALL bool synchronise_trees(const Team& team, const solver::Problem<Rea
   return true;
 }
 
-}  // namespace axion::step
+}  // namespace axion::velocity_sync

@@ -8,9 +8,9 @@
 // passages through the trees for every kPanelWidth rows.
 #pragma once
 
-#include "engine/step/tree_bodies.hpp"
+#include "engine/velocity_sync/tree_bodies.hpp"
 
-namespace axion::step {
+namespace axion::velocity_sync {
 
 inline constexpr int kMostLinks = 4;
 
@@ -187,4 +187,4 @@ AXION_HD_CALL void hold_links(const Team& team, const solver::Problem<Real>& p, 
   });
 }
 
-}  // namespace axion::step
+}  // namespace axion::velocity_sync
