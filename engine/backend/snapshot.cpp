@@ -195,7 +195,10 @@ class Inspection {
       }
     } else if constexpr (requires { finite(*values); } && !std::is_integral_v<Element>) {
       if (is_array(array, w_.lambda_contact) || is_array(array, w_.contact_gap)) return;
-      if (is_array(array, w_.joint_force) || is_array(array, w_.joint_torque) || is_array(array, w_.sensed)) return;
+      if (is_array(array, w_.joint_impulse) || is_array(array, w_.joint_angular_impulse) ||
+          is_array(array, w_.sensed)) {
+        return;
+      }
       if constexpr (std::is_same_v<Element, math::Quat<Real>>) {
         if (is_array(array, w_.q_rest)) return;  // what rounding left of rotations is none itself, and may overflow
       }

@@ -204,8 +204,8 @@ template <typename Real>
 void WorldBlock<Real>::forget_impulses() {
   std::fill_n(w_.lambda_joint, m_.lock_count + m_.axis_count + m_.limit_count + m_.effort_count, Real(0));
   std::fill_n(w_.limit_side, m_.limit_count, 0);
-  std::fill_n(w_.joint_force, m_.joint_count, math::Vec3<Real>{});
-  std::fill_n(w_.joint_torque, m_.joint_count, math::Vec3<Real>{});
+  std::fill_n(w_.joint_impulse, m_.joint_count, math::Vec3<Real>{});
+  std::fill_n(w_.joint_angular_impulse, m_.joint_count, math::Vec3<Real>{});
   std::fill_n(w_.sensed, m_.sensors.sensed_size, Real(0));
   std::fill_n(w_.break_ratio, m_.break_count, Real(0));
   std::fill_n(w_.eased, m_.lock_softness_count, Real(0));

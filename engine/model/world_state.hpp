@@ -103,8 +103,8 @@ struct WorldState {
   Real* contact_gap;                 // [contact_capacity] at the end of the last step, along the normal
   math::Vec3<Real>* contact_moment;  // [contact_capacity] of torsional and rolling friction on body a in the last step,
                                      // N m s, world axes, or none where no pair has any
-  math::Vec3<Real>* joint_force;     // [nj] impulse of the last request's last step on the child, N s
-  math::Vec3<Real>* joint_torque;    // [nj] about the child's centre of mass, N m s
+  math::Vec3<Real>* joint_impulse;   // [nj] of the last request's last step on the child, N s
+  math::Vec3<Real>* joint_angular_impulse;  // [nj] about the child's centre of mass, N m s
   Real* sensed;       // [sensors.sensed_size] what sensors of accelerations and forces read (readout/sense.hpp)
   Real* eased;        // [lock_softness_count] of a joint that closes a loop, or an equality, that could not be met
                       // in the last step: how far off it is, m (or rad), above 0; else 0
@@ -155,8 +155,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, WorldState<Real>& 
   f(kState, "lambda_contact", w.lambda_contact, 3 * nc);
   f(kState, "contact_gap", w.contact_gap, nc);
   f(kState, "contact_moment", w.contact_moment, m.moment_capacity > 0 ? nc : 0);
-  f(kState, "joint_force", w.joint_force, nj);
-  f(kState, "joint_torque", w.joint_torque, nj);
+  f(kState, "joint_impulse", w.joint_impulse, nj);
+  f(kState, "joint_angular_impulse", w.joint_angular_impulse, nj);
   f(kState, "sensed", w.sensed, m.sensors.sensed_size);
   f(kState, "eased", w.eased, m.lock_softness_count);
   f(kState, "break_ratio", w.break_ratio, m.break_count);

@@ -1,7 +1,7 @@
 // What joints exert: the field joint_impulse, which sensors of forces read too.
 //
-// In: a step that was accepted, with its scratch. Out: joint_force and joint_torque of the state. Cost: linear in the
-// rows of joints. Cannot fail.
+// In: a step that was accepted, with its scratch. Out: joint_impulse and joint_angular_impulse of the state. Cost:
+// linear in the rows of joints. Cannot fail.
 #pragma once
 
 #include "engine/constraints/constraint_rows.hpp"
@@ -39,10 +39,10 @@ AXION_HD inline void keep_joint_impulses(const Team& team, const model::ModelVie
                                          const model::WorldView<Real>& w) {
   team.for_each(m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = m.joints[j];
-    math::Vec3<Real> force{}, torque{};
+    math::Vec3<Real> impulse{}, angular_impulse{};
     const auto add = [&](const model::Row<Real>& row, Real lambda) {
-      force += lambda * row.l;
-      torque += lambda * row.k_a;
+      impulse += lambda * row.l;
+      angular_impulse += lambda * row.k_a;
     };
     const int locks = joint.translation_lock_count + joint.rotation_lock_count;
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) add(w.row_force[i], w.lambda_joint[i]);
@@ -58,8 +58,8 @@ AXION_HD inline void keep_joint_impulses(const Team& team, const model::ModelVie
       const Real lambda = w.lambda_joint[m.limit_base() + limit];
       add(row, w.limit_side[limit] < 0 ? lambda : -lambda);
     }
-    w.joint_force[j] = force;
-    w.joint_torque[j] = torque;
+    w.joint_impulse[j] = impulse;
+    w.joint_angular_impulse[j] = angular_impulse;
   });
 }
 

@@ -121,7 +121,7 @@ AXION_HD_CALL Load<Real> load_of_subtree(const model::ModelView<Real>& m, const 
     if (child == parent) continue;
     const int j = m.joint_count - m.loop_count + l;
     const Real share = (child ? -1 : 1) / w.joint_force_step[j];
-    load.add(w.readout.start_x[m.joints[j].child] - p, share * w.joint_force[j], share * w.joint_torque[j]);
+    load.add(w.readout.start_x[m.joints[j].child] - p, share * w.joint_impulse[j], share * w.joint_angular_impulse[j]);
   }
   return load;
 }

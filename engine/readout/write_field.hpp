@@ -95,8 +95,8 @@ template <typename Real>
 AXION_HD inline void store_joint_impulse(const model::WorldView<Real>& w, const model::UserJoint& joint, int j,
                                          std::byte* out) {
   const bool free = joint.kind == model::JointKind::kFree;
-  store(out, 6 * j, free ? math::Vec3<Real>{} : w.joint_force[joint.joint]);
-  store(out, 6 * j + 3, free ? math::Vec3<Real>{} : w.joint_torque[joint.joint]);
+  store(out, 6 * j, free ? math::Vec3<Real>{} : w.joint_impulse[joint.joint]);
+  store(out, 6 * j + 3, free ? math::Vec3<Real>{} : w.joint_angular_impulse[joint.joint]);
 }
 
 template <typename Real>
