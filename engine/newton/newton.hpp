@@ -67,7 +67,7 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
                                                                  e);
     Real worst = 0;
     for (int i = 0; i < joint.translation_lock_count + joint.rotation_lock_count; ++i) {
-      worst = greater(worst, std::abs(e.error[i]) / (p.s.dt * p.s.tolerance));
+      worst = greater(worst, std::abs(e.error[i]) / (p.s.dt * p.s.velocity_tolerance));
     }
     return worst;
   });

@@ -374,7 +374,7 @@ AXION_HD_CALL bool is_solved(const Team& team, const solver::Problem<Real>& p) {
     const math::Vec3<Real> sum = w.v_plus[b] + w.omega_plus[b];
     return std::abs(sum.x + sum.y + sum.z) <= std::numeric_limits<Real>::max() ? Real(0) : Real(1);
   });
-  return astray == Real(0) && after <= solver::greater(before, p.s.tolerance);
+  return astray == Real(0) && after <= solver::greater(before, p.s.velocity_tolerance);
 }
 
 // v_plus, omega_plus at the instant of the poses, by one system for the whole world where `held`, else free of joints
