@@ -108,7 +108,7 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.tendon_row, 0), f(w.tendon_force, 0), f(w.tendon_weight, 0);
   f(w.step.anchor_error, 0), f(w.contact_gain, 0), f(w.contact_offset, 0), f(w.reference.schur_residual, 0);
   f(w.reference.schur_direction, 0), f(w.reference.schur_az, 0), f(w.velocity_sync.contact_share, 0),
-      f(w.velocity_sync.body_share, 0);
+      f(w.velocity_sync.body_share, 0), f(w.velocity_sync.touch, 0);
   f(w.reference.schur_ap, 0), f(w.reference.schur_z, 0), f(w.reference.diagonal_inverse, 0);
   f(w.constraints.lent_inertia, 0), f(w.reference.inertia_inverse, 0), f(w.sweeps.impulse_sum, 0);
   f(w.tree.order_absorbed, 0), f(w.reference.loop_block, 0), f(w.reference.link_residual, 0);

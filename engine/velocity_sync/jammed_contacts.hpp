@@ -49,7 +49,7 @@ AXION_HD_CALL bool loosen_jammed(const Team& team, const solver::Problem<Real>& 
   };
   if (!(team.template max<Real>(p.contact_count, [&](int i) { return jams(i) ? Real(1) : Real(0); }) > 0)) return false;
   team.for_each(p.contact_count, [&](int i) {
-    if (jams(i)) w.natural_residual[p.contact_base() + 3 * i] = Real(static_cast<int>(Touch::kGlides));
+    if (jams(i)) w.velocity_sync.touch[2 * i] = Touch::kGlides;
   });
   return true;
 }

@@ -307,7 +307,7 @@ AXION_HD_RARE Real share_of_moment(const solver::Problem<Real>& p, int k) {
     ahead[i] = before * constraints::row_velocity(w.row[row + i], c.body_a, c.body_b, w.v_plus, w.omega_plus);
   }
   const auto lower = [&](int part, Real speed, Real on) {
-    const bool slides = w.natural_residual[row + part] == Real(static_cast<int>(Touch::kSlides));
+    const bool slides = w.velocity_sync.touch[2 * (p.contact_count + k) + part] == Touch::kSlides;
     if (slides && on < Real(0) && speed / (speed - on) < share) share = speed / (speed - on);
   };
   lower(0, square[0], ahead[0]);
