@@ -4,8 +4,8 @@
 //   δ = δ⁰ + V Jᵀλ,   λ = −G J δ = −(1 + G J V Jᵀ)⁻¹ G J δ⁰        V of the trees without these contacts
 //
 // Columns of V Jᵀ come by the trees' factors, kPanelWidth side by side. More links than kMostLinks fill so much that
-// the system of synchronise.hpp is solved instead. In: factors of the trees, δ⁰ in their changes. Out: δ. Cost: two
-// passages through the trees for every kPanelWidth rows.
+// the system of synchronise_whole.hpp is solved instead. In: factors of the trees, δ⁰ in their changes. Out: δ. Cost:
+// two passages through the trees for every kPanelWidth rows.
 #pragma once
 
 #include "engine/velocity_sync/tree_bodies.hpp"
