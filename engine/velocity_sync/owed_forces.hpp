@@ -13,6 +13,7 @@
 #include "engine/constraints/adhesion.hpp"
 #include "engine/constraints/axis_laws.hpp"
 #include "engine/problem/linearise.hpp"
+#include "engine/velocity_sync/velocity_sync_scratch.hpp"
 
 namespace axion::velocity_sync {
 
