@@ -28,6 +28,7 @@ struct StepSettings {
   // this step.
   Real push_share = 1, limit_share = 1;
   bool contacts_give = false;  // whether all contacts that may give way do (constraints/giving_contacts.hpp)
+  bool some_stay_rigid = false;  // but for contacts of bodies that stays_rigid names
 };
 
 // `options` have been validated.

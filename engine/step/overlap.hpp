@@ -64,17 +64,22 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
   });
   overlap.grows = overlap.grows ||
                   solved_depth - collide::depth_at_start(team, w, search) > Real(kTurnedIn) * deep_margin(p.m, p.s);
-  const auto deepest = [&](const auto& depth) {
-    return team.template max<Real>(p.contact_count, [&](int i) { return gives(i) ? depth(i) : Real(0); });
-  };
-  const Real given = deepest([&](int i) { return -w.contact_gap[i]; });
-  if (!(given > least)) return overlap;
-  const Real before = deepest([&](int i) { return -w.contacts[i].gap; });
-  overlap.grows = overlap.grows || given - before > Real(0.1) * least;
-  if (solver::nothing_opens(team, p)) return overlap;
-  overlap.is_held = true;
-  team.for_each(p.contact_count, [&](int i) {
-    if (gives(i)) w.warm[i].approach = 0;
+  if (!any([&](int i, Real, Real) { return gives(i); })) return overlap;
+  solver::find_groups(team, p);
+  solver::for_each_group(p, [&](const auto& has) {
+    const auto deepest = [&](const auto& depth) {
+      return team.template max<Real>(
+          p.contact_count, [&](int i) { return gives(i) && has(w.contacts[i].body_a) ? depth(i) : Real(0); });
+    };
+    const Real given = deepest([&](int i) { return -w.contact_gap[i]; });
+    if (!(given > least)) return;
+    const Real before = deepest([&](int i) { return -w.contacts[i].gap; });
+    overlap.grows = overlap.grows || given - before > Real(0.1) * least;
+    if (solver::nothing_opens(team, p, has)) return;
+    overlap.is_held = true;
+    team.for_each(p.contact_count, [&](int i) {
+      if (gives(i) && has(w.contacts[i].body_a)) w.warm[i].approach = 0;
+    });
   });
   return overlap;
 }
