@@ -27,7 +27,7 @@ struct StepSettings {
   // Of the speeds at which overlap and eased locks are worked off, and joints are pushed back from beyond limits, in
   // this step.
   Real push_share = 1, limit_share = 1;
-  bool contacts_give = false;  // whether all contacts that may give way do (constraints/giving_contacts.hpp)
+  bool contacts_give = false;    // whether all contacts that may give way do (constraints/giving_contacts.hpp)
   bool some_stay_rigid = false;  // but for contacts of bodies that stays_rigid names
 };
 

@@ -10,16 +10,17 @@
 // faster than kLever opens all contacts that stay by a speed of one if their impulses sum up to more than kLever times
 // the greatest that the right side can be.
 //
-// The proof is of each group of bodies by itself, which joints, equalities and contacts that may give way hold together:
-// w is zero elsewhere, and what bodies of other groups press with is among the loads. What is proved of one robot says
-// nothing of another. Contacts of a group without a proof are rigid again, and the step is solved once more. Where that
-// fails, or no group has a proof, the step is left as it was.
+// The proof is of each group of bodies by itself, which joints, equalities and contacts that may give way hold together,
+// or which have such contacts with one thing that does not move: w is zero elsewhere, and what bodies of other groups
+// press with is among the loads. What is proved of one robot says nothing of another. Contacts of a group without a
+// proof are rigid again, and the step is solved once more. Where that fails, or no group has a proof, the step is left
+// as it was.
 //
 // Contacts that gave way do so in the next step from the start, until they are opened, or nothing proves that they
 // cannot be. Where such a step fails, it is solved once more from no impulses of contacts.
 //
 // In: an evaluated iterate. Out: an iterate, contact_rebound. Cost: nothing where no rigid contact of joined bodies is
-// deep; one attempt in the first step, and two more where some groups have a proof and others none.
+// deep; one attempt in the first step, and one more where some groups have a proof and others none.
 #pragma once
 
 #include "engine/newton/easing.hpp"
@@ -135,6 +136,21 @@ AXION_HD_RARE Real greatest_contact_load(const Team& team, const Problem<Real>& 
   });
 }
 
+// Whether two contacts with what does not move are with one thing, as with the palm of a hand: one body of the scene, or
+// one shape of the world's own that has an end.
+template <typename Real>
+AXION_HD_RARE bool are_of_one(const model::ModelView<Real>& m, const model::Contact<Real>& a,
+                              const model::Contact<Real>& b) {
+  const auto fixed_shape = [&](const model::Contact<Real>& c) {
+    const model::PairData<Real> pair = model::pair_data(m, c.pair);
+    return m.shapes[pair.shape_a].body < 0 ? pair.shape_a : pair.shape_b;
+  };
+  const int of_a = fixed_shape(a), of_b = fixed_shape(b), part = m.shape_contacts[of_a].part;
+  if (part != 0) return m.shape_contacts[of_b].part == part;
+  const model::ShapeKind kind = m.shapes[of_a].kind;
+  return of_a == of_b && kind != model::ShapeKind::kPlane && kind != model::ShapeKind::kHeightField;
+}
+
 // Which bodies are held together, whatever moves the others: of each the first of its group.
 template <typename Real, typename Team>
 AXION_HD_RARE void find_groups(const Team& team, const Problem<Real>& p) {
@@ -148,7 +164,14 @@ AXION_HD_RARE void find_groups(const Team& team, const Problem<Real>& p) {
     };
     for (int i = 0; i < p.contact_count; ++i) {
       const model::Contact<Real>& c = p.w.contacts[i];
-      if (constraints::may_give_way<Real>(p.m, p.s, c)) join(c.body_a, c.body_b);
+      if (!constraints::may_give_way<Real>(p.m, p.s, c)) continue;
+      join(c.body_a, c.body_b);
+      for (int k = 0; k < i && c.body_b < 0; ++k) {
+        const model::Contact<Real>& other = p.w.contacts[k];
+        if (other.body_b < 0 && constraints::may_give_way<Real>(p.m, p.s, other) && are_of_one(p.m, c, other)) {
+          join(c.body_a, other.body_a);
+        }
+      }
     }
     for (int j = p.m.joint_count - p.m.loop_count; j < p.m.joint_count; ++j) {
       join(p.m.joints[j].child, p.m.joints[j].parent);
@@ -182,8 +205,8 @@ AXION_HD_RARE bool nothing_opens(const Team& team, const Problem<Real>& p, const
   const Real push = team.template sum<Real>(p.contact_count, [&](int i) {
     return has(p.w.contacts[i].body_a) && pushes_and_stays(p, i, true) ? p.w.lambda[p.contact_base() + 3 * i] : Real(0);
   });
-  return !(push > Real(0)) || push > Real(GivingParameters::kLever) *
-                                         (greatest_load(team, p, has) + greatest_contact_load(team, p, has));
+  return !(push > Real(0)) ||
+         push > Real(GivingParameters::kLever) * (greatest_load(team, p, has) + greatest_contact_load(team, p, has));
 }
 
 // Groups whose contacts give way, with a proof that nothing opens those that stay, and without.

@@ -132,14 +132,12 @@ AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& co
   if (its <= Real(1)) {
     GivingGroups groups = judge_groups(team, p);
     if (!groups.without) return its;
+    if (!groups.with_proof && unsolved) return its;
     if (groups.with_proof) {
       p.s.some_stay_rigid = true;
       its = attempt_giving(team, p, counts, again);
-      if (its <= Real(1) && (unsolved || !judge_groups(team, p).without)) return its;
-      p.s.some_stay_rigid = false;
-      if (unsolved) its = attempt_giving(team, p, counts, again);
+      if (its < ratio || (its <= Real(1) && (unsolved || !judge_groups(team, p).without))) return its;
     }
-    if (its <= Real(1) && unsolved) return its;
   }
   p.s.contacts_give = p.s.some_stay_rigid = false, p.s.push_share = share;
   mark_giving(team, p);

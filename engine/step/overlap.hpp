@@ -68,8 +68,8 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
   solver::find_groups(team, p);
   solver::for_each_group(p, [&](const auto& has) {
     const auto deepest = [&](const auto& depth) {
-      return team.template max<Real>(
-          p.contact_count, [&](int i) { return gives(i) && has(w.contacts[i].body_a) ? depth(i) : Real(0); });
+      return team.template max<Real>(p.contact_count,
+                                     [&](int i) { return gives(i) && has(w.contacts[i].body_a) ? depth(i) : Real(0); });
     };
     const Real given = deepest([&](int i) { return -w.contact_gap[i]; });
     if (!(given > least)) return;

@@ -43,7 +43,7 @@ AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Pr
                                                     collide::ContactSearch& contacts) {
   const solver::Problem<Real> asked = p;
   solver::NewtonCounts counts;
-  int solved = -1;    // contacts of the last solve
+  int solved = -1;                             // contacts of the last solve
   bool give = false, some_stay_rigid = false;  // which contacts gave way in it
   for (int review = 0;; ++review) {
     AXION_ASSERT(contacts.count <= p.m.contact_capacity);
