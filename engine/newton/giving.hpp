@@ -10,10 +10,10 @@
 // faster than kLever opens all contacts that stay by a speed of one if their impulses sum up to more than kLever times
 // the greatest that the right side can be.
 //
-// The proof is of each group of bodies by itself, which joints, equalities and contacts that may give way hold together,
-// or which have such contacts with one thing that does not move: w is zero elsewhere, and what bodies of other groups
-// press with is among the loads. What is proved of one robot says nothing of another. Contacts of a group without a
-// proof are rigid again, and the step is solved once more. Where that fails, or no group has a proof, the step is left
+// The proof is of each group of bodies by itself, which joints, equalities and contacts that may give way hold
+// together, or which have such contacts with one thing that does not move: w is zero elsewhere, and what bodies of other
+// groups press with is among the loads. What is proved of one robot says nothing of another. Contacts of a group without
+// a proof are rigid again, and the step is solved once more. Where that fails, or no group has a proof, the step is left
 // as it was.
 //
 // Contacts that gave way do so in the next step from the start, until they are opened, or nothing proves that they
@@ -136,8 +136,8 @@ AXION_HD_RARE Real greatest_contact_load(const Team& team, const Problem<Real>& 
   });
 }
 
-// Whether two contacts with what does not move are with one thing, as with the palm of a hand: one body of the scene, or
-// one shape of the world's own that has an end.
+// Whether two contacts with what does not move are with one thing, as with the palm of a hand: one body of the scene,
+// or one shape of the world's own that has an end.
 template <typename Real>
 AXION_HD_RARE bool are_of_one(const model::ModelView<Real>& m, const model::Contact<Real>& a,
                               const model::Contact<Real>& b) {
@@ -219,7 +219,7 @@ template <typename Real, typename Team>
 AXION_HD_RARE GivingGroups judge_groups(const Team& team, Problem<Real>& p) {
   GivingGroups found;
   find_groups(team, p);
-  if (!p.s.some_stay_rigid) team.for_each(p.m.body_count, [&](int b) { p.w.constraints.stays_rigid[b] = 0; });
+  if (!p.s.some_stay_rigid) team.for_each(p.m.body_count, [&](int b) { constraints::keep_rigid(p.w, b, false); });
   for_each_group(p, [&](const auto& has) {
     const Real giving = team.template max<Real>(p.contact_count, [&](int i) {
       const bool gives = p.w.contact_rebound[i] == Real(constraints::kGivingWay);
@@ -230,7 +230,7 @@ AXION_HD_RARE GivingGroups judge_groups(const Team& team, Problem<Real>& p) {
     found.with_proof |= is_proved, found.without |= !is_proved;
     if (is_proved) return;
     team.for_each(p.m.body_count, [&](int b) {
-      if (has(b)) p.w.constraints.stays_rigid[b] = 1;
+      if (has(b)) constraints::keep_rigid(p.w, b, true);
     });
   });
   return found;

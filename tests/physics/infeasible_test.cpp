@@ -301,8 +301,8 @@ TEST(GivingContact, opens_where_a_motion_does) {
   }
 }
 
-// What is proved of one robot says nothing of another: a finger that 1 kN presses into a block comes out of it, or says that
-// it does not, while another robot's flap is stuck.
+// What is proved of one robot says nothing of another: a finger that 1 kN presses into a block comes out of it, or says
+// that it does not, while another robot's flap is stuck.
 TEST(GivingContact, of_one_robot_lets_no_other_sink_in) {
   for (const double mass : {1e-4, 1e-3, 1e-2, 0.1}) {
     for (const double depth : {0.002, 0.004}) {
