@@ -11,10 +11,10 @@
 // the greatest that the right side can be.
 //
 // The proof is of each group of bodies by itself, which joints, equalities and contacts that may give way hold
-// together, or which have such contacts with one thing that does not move: w is zero elsewhere, and what bodies of other
-// groups press with is among the loads. What is proved of one robot says nothing of another. Contacts of a group without
-// a proof are rigid again, and the step is solved once more. Where that fails, or no group has a proof, the step is left
-// as it was.
+// together, or which have such contacts with one thing that does not move: w is zero elsewhere, and what bodies of
+// other groups press with is among the loads. What is proved of one robot says nothing of another. Contacts of a group
+// without a proof are rigid again, and the step is solved once more. Where that fails, or no group has a proof, the
+// step is left as it was.
 //
 // Contacts that gave way do so in the next step from the start, until they are opened, or nothing proves that they
 // cannot be. Where such a step fails, it is solved once more from no impulses of contacts.
