@@ -190,10 +190,10 @@ InputShape EngineBatch::mocap_shape(int rows) const {
 
 std::size_t EngineBatch::input_bytes(const StepRequest& request) const {
   const std::size_t control = packed_bytes(request.control, control_shape(request));
-  return step::align_up(control, step::kFieldAlignment) +
-         step::align_up(packed_bytes(held(request.body_wrench), wrench_shape(request)), step::kFieldAlignment) +
-         step::align_up(packed_bytes(held(request.mocap_pose), mocap_shape(row_count(request.world_indices))),
-                        step::kFieldAlignment);
+  return world::align_up(control, world::kFieldAlignment) +
+         world::align_up(packed_bytes(held(request.body_wrench), wrench_shape(request)), world::kFieldAlignment) +
+         world::align_up(packed_bytes(held(request.mocap_pose), mocap_shape(row_count(request.world_indices))),
+                         world::kFieldAlignment);
 }
 
 Status EngineBatch::take_inputs(StepRequest& request, std::byte* to, ThreadPool* pool) const {
@@ -203,7 +203,7 @@ Status EngineBatch::take_inputs(StepRequest& request, std::byte* to, ThreadPool*
     const std::size_t record = shape.columns * size_of(view.dtype), bytes = packed_bytes(view, shape);
     const bool has_steps = view.step_stride != 0;
     view = {to, view.dtype, has_steps ? record * shape.steps : record, has_steps ? record : 0};
-    to += step::align_up(bytes, step::kFieldAlignment);
+    to += world::align_up(bytes, world::kFieldAlignment);
     return {};
   };
   if (Status s = take(request.control, control_shape(request)); !s.ok()) return s;

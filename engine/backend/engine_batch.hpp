@@ -16,7 +16,7 @@
 #include "engine/backend/variation.hpp"
 #include "engine/engine.hpp"
 #include "engine/step/run_steps.hpp"
-#include "engine/step/world_layout.hpp"
+#include "engine/world/world_layout.hpp"
 
 namespace axion::backend {
 

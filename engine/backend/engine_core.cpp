@@ -49,7 +49,7 @@ Result<std::unique_ptr<Batch>> EngineCore::create_batch(const BatchSpec& spec) {
 
 template <typename Real>
 Result<std::unique_ptr<Batch>> EngineCore::make_batch(const BatchSpec& spec, std::shared_ptr<const EngineModel> model) {
-  const step::WorldBytes bytes = step::world_bytes(model::batch_view(model->arrays<Real>().view(), spec.options));
+  const world::WorldBytes bytes = world::world_bytes(model::batch_view(model->arrays<Real>().view(), spec.options));
   // At most 2^24 worlds of less than 2^37 bytes each: no overflow.
   const std::int64_t wanted = spec.world_count * (std::int64_t(bytes.world) + world_overhead_bytes());
   const std::int64_t growth = scratch_growth_bytes(bytes.scratch);

@@ -39,7 +39,7 @@ class EngineCore : public Engine {
   virtual std::int64_t scratch_growth_bytes(std::size_t scratch_bytes) const = 0;
   // Memory for a batch; throws std::bad_alloc or returns kResourceExhausted when the device has no more.
   virtual Result<std::unique_ptr<BatchMemory>> allocate(std::shared_ptr<const EngineModel> model, DType precision,
-                                                        step::WorldBytes bytes, int world_count,
+                                                        world::WorldBytes bytes, int world_count,
                                                         Reservation reservation) = 0;
   // Memory that a launch's controls and wrenches, so many bytes, are packed into while they are checked, for devices
   // that want that; and threads that take part. Nothing of the last launch is in use when it is asked for.

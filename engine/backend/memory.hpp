@@ -55,8 +55,8 @@ class BatchMemory {
   virtual std::int64_t bytes() const = 0;
   // Shows each of `worlds` as host memory, in order; kReadWrite keeps what the visitor changes. kInternal if the device
   // fails.
-  // Steps will find tables of the worlds (step/own_tables.hpp) in `tables` itself, or in a copy of it on the device, in
-  // place of those before; `row_bytes` more are the host's. kResourceExhausted if they do not fit.
+  // Steps will find tables of the worlds (model/own_tables.hpp) in `tables` itself, or in a copy of it on the device,
+  // in place of those before; `row_bytes` more are the host's. kResourceExhausted if they do not fit.
   virtual Status keep_tables(std::span<const std::byte> tables, std::int64_t row_bytes) = 0;
   virtual Status visit(std::span<const std::int32_t> worlds, Access access, const Visitor& visitor) = 0;
   // Of the last launch: what its first `rows` rows did, and the step index that each reached.

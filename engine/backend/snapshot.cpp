@@ -119,7 +119,7 @@ bool turns_too_far(const math::Vec3<Real>& omega, double dt) {
 }
 
 // From which of its elements on `array`, of a view's arrays, is computed of a step's result after that was found finite
-// (step/step_world.hpp): what diverges may overflow there, and is then a world's state like any other, of which the
+// (step/accept.hpp): what diverges may overflow there, and is then a world's state like any other, of which the
 // next step says that it is not finite.
 template <typename Real, typename Element>
 std::size_t first_overflowing(const model::ModelView<Real>& m, const model::WorldState<Real>& w,
@@ -195,7 +195,10 @@ class Inspection {
       }
     } else if constexpr (requires { finite(*values); } && !std::is_integral_v<Element>) {
       if (is_array(array, w_.lambda_contact) || is_array(array, w_.contact_gap)) return;
-      if (is_array(array, w_.joint_force) || is_array(array, w_.joint_torque) || is_array(array, w_.sensed)) return;
+      if (is_array(array, w_.joint_impulse) || is_array(array, w_.joint_angular_impulse) ||
+          is_array(array, w_.sensed)) {
+        return;
+      }
       if constexpr (std::is_same_v<Element, math::Quat<Real>>) {
         if (is_array(array, w_.q_rest)) return;  // what rounding left of rotations is none itself, and may overflow
       }
@@ -211,7 +214,7 @@ class Inspection {
   }
 
   // Whether a value that is not finite is one that a step has left. Of a rotation that is the real part alone, of a
-  // body that turns too fast: a step whose vector part is not finite is not taken (step/step_world.hpp).
+  // body that turns too fast: a step whose vector part is not finite is not taken (step/accept.hpp).
   template <typename Element>
   bool is_left_by_a_step(const Element& value, std::size_t i) const {
     if constexpr (std::is_same_v<Element, math::Quat<Real>>) {
@@ -318,7 +321,7 @@ template <typename Real>
 std::string write_snapshot(const SnapshotHeader& common, const EngineModel& model, std::byte* block,
                            const std::uint32_t* outcome, std::span<const double> numbers) {
   const model::ModelView<Real> m = model.arrays<Real>().view();
-  model::WorldState<Real> w = step::bind_state(m, block);
+  model::WorldState<Real> w = world::bind_state(m, block);
   std::uint32_t said = outcome == nullptr ? *w.outcome : *outcome;
   w.outcome = &said;
   SnapshotHeader header = common;
@@ -349,7 +352,7 @@ std::vector<double> snapshot_numbers(std::string_view bytes) {
 template <typename Real>
 std::int64_t read_snapshot(const EngineModel& model, std::string_view bytes, std::byte* block) {
   const model::ModelView<Real> m = model.arrays<Real>().view();
-  model::WorldState<Real> w = step::bind_state(m, block);
+  model::WorldState<Real> w = world::bind_state(m, block);
   const char* from = bytes.data() + sizeof(SnapshotHeader);
   for_each_kept(m, w, header_of(bytes), [&](const char*, auto*& array, std::size_t used, std::size_t count) {
     constexpr std::size_t kElement = sizeof(*array);
@@ -380,9 +383,9 @@ Status check_snapshot(const SnapshotHeader& common, const EngineModel& model, st
   for (const double number : snapshot_numbers(bytes)) {
     if (!std::isfinite(number)) return refuse(name, "holds a number that is not finite.");
   }
-  std::vector<std::byte> block(step::world_bytes(m).world);
+  std::vector<std::byte> block(world::world_bytes(m).world);
   read_snapshot<Real>(model, bytes, block.data());
-  const model::WorldState<Real> w = step::bind_state(m, block.data());
+  const model::WorldState<Real> w = world::bind_state(m, block.data());
   const std::string wrong = Inspection<Real>(m, w, header).run();
   return wrong.empty() ? Status{} : refuse(name, text("holds ", wrong, "."));
 }

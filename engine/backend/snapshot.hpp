@@ -18,7 +18,7 @@
 
 #include "engine/backend/engine_model.hpp"
 #include "engine/engine.hpp"
-#include "engine/step/world_layout.hpp"
+#include "engine/world/world_layout.hpp"
 
 namespace axion::backend {
 
@@ -45,7 +45,7 @@ static_assert(sizeof(SnapshotHeader) == 72);
 template <typename Real>
 SnapshotHeader snapshot_header(const EngineModel& model, const BatchSpec& spec);
 
-// The world that `block` holds (step/world_layout.hpp). `outcome` stands for its own if it is not null.
+// The world that `block` holds (world/world_layout.hpp). `outcome` stands for its own if it is not null.
 template <typename Real>
 std::string write_snapshot(const SnapshotHeader& common, const EngineModel& model, std::byte* block,
                            const std::uint32_t* outcome, std::span<const double> numbers);

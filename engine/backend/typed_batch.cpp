@@ -31,7 +31,7 @@ step::StepJob<Real> TypedBatch<Real>::make_job(const StepRequest& request) const
   if (variation_ != nullptr) job.own = variation_->tables();
   job.settings = model::make_step_settings<Real>(spec().options, spec().dt);
   model::suit_settings(job.m, job.settings);
-  job.world_stride = step::world_bytes(job.m).world;
+  job.world_stride = world::world_bytes(job.m).world;
   job.world_indices = request.world_indices.empty() ? nullptr : request.world_indices.data();
   job.world_count = request.world_indices.empty() ? spec().world_count : static_cast<int>(request.world_indices.size());
   job.step_count = request.step_count;
@@ -80,7 +80,7 @@ void TypedBatch<Real>::get_world(std::span<const OutputView> out, int row, int w
   const WorldModel<Real>& own = state.model();
   for (const OutputView& o : out) {
     if (field_bytes(o.field) == 0) continue;
-    step::write_field(team::SerialTeam{}, own.m, own.user, state.view(), o.field, o.data + row * o.world_stride);
+    readout::write_field(team::SerialTeam{}, own.m, own.user, state.view(), o.field, o.data + row * o.world_stride);
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "engine/backend/text.hpp"
 #include "engine/base/stop.hpp"
-#include "engine/step/world_layout.hpp"
+#include "engine/world/world_layout.hpp"
 
 namespace axion::backend {
 namespace {
@@ -30,10 +30,10 @@ VariationChange::Patch make_patch(const model::ModelArrays<Real>& base_arrays, c
     arrays = model::to_float(varied.arrays);
   }
   const UserArrays<Real> user = make_user_arrays<Real>(varied);
-  const void* base[step::kOwnTableCount];
-  step::for_each_table(base_arrays, base_user, [&](int i, const auto& array) { base[i] = &array; });
+  const void* base[model::kOwnTableCount];
+  model::for_each_table(base_arrays, base_user, [&](int i, const auto& array) { base[i] = &array; });
   VariationChange::Patch patch;
-  step::for_each_table(arrays, user, [&](int i, const auto& array) {
+  model::for_each_table(arrays, user, [&](int i, const auto& array) {
     if (array == *static_cast<decltype(&array)>(base[i])) return;
     const std::span<const std::byte> bytes = bytes_of(array);
     patch[i].assign(bytes.begin(), bytes.end());
@@ -52,16 +52,16 @@ Variation<Real>::Variation(const EngineModel& model, int world_count, bool is_so
       model_frames_(model.compiled()),
       rows_(static_cast<std::size_t>(world_count)),
       frames_(static_cast<std::size_t>(world_count)) {
-  for (std::uint32_t& offset : tables_.offsets) offset = step::kModelsOwn;
+  for (std::uint32_t& offset : tables_.offsets) offset = model::kModelsOwn;
 }
 
 template <typename Real>
 std::int64_t Variation<Real>::most_bytes(const EngineModel& model, int world_count) {
   std::size_t bytes = 0;
-  step::for_each_table(model.arrays<Real>(), model.user<Real>(), [&](int, const auto& array) {
-    bytes += step::align_up(bytes_of(array).size(), step::kTableAlignment);
+  model::for_each_table(model.arrays<Real>(), model.user<Real>(), [&](int, const auto& array) {
+    bytes += world::align_up(bytes_of(array).size(), model::kTableAlignment);
   });
-  bytes = step::align_up(bytes, step::kFieldAlignment);
+  bytes = world::align_up(bytes, world::kFieldAlignment);
   const auto numbers = static_cast<std::size_t>(model::parameter_count(model.compiled()));
   return std::int64_t(world_count) * (std::int64_t(bytes) + row_bytes(BodyFrames(model.compiled()), numbers));
 }
@@ -81,7 +81,7 @@ std::vector<double> Variation<Real>::numbers(int world) const {
 template <typename Real>
 WorldModel<Real> Variation<Real>::world(const EngineModel& model, int world) const {
   WorldModel<Real> views(model, arrays_.view(), user_.view(), &variants_, &row(world));
-  if (tables_.data != nullptr) step::use_own_tables(tables_, world, views.m, views.user);
+  if (tables_.data != nullptr) model::use_own_tables(tables_, world, views.m, views.user);
   return views;
 }
 
@@ -111,17 +111,17 @@ Result<VariationChange> Variation<Real>::prepare(std::span<const std::int32_t> w
 }
 
 template <typename Real>
-std::array<std::span<const std::byte>, step::kOwnTableCount> Variation<Real>::models_tables() const {
-  std::array<std::span<const std::byte>, step::kOwnTableCount> tables;
-  step::for_each_table(arrays_, user_,
-                       [&](int i, const auto& array) { tables[static_cast<std::size_t>(i)] = bytes_of(array); });
+std::array<std::span<const std::byte>, model::kOwnTableCount> Variation<Real>::models_tables() const {
+  std::array<std::span<const std::byte>, model::kOwnTableCount> tables;
+  model::for_each_table(arrays_, user_,
+                        [&](int i, const auto& array) { tables[static_cast<std::size_t>(i)] = bytes_of(array); });
   return tables;
 }
 
 template <typename Real>
 std::optional<typename Variation<Real>::Tables> Variation<Real>::grown_for(const VariationChange& change) const {
-  std::array<bool, step::kOwnTableCount> used{};
-  for (std::size_t i = 0; i < used.size(); ++i) used[i] = tables_.offsets[i] != step::kModelsOwn;
+  std::array<bool, model::kOwnTableCount> used{};
+  for (std::size_t i = 0; i < used.size(); ++i) used[i] = tables_.offsets[i] != model::kModelsOwn;
   const auto before = used;
   for (const auto& patch : change.patches) {
     for (const auto& table : patch) used[static_cast<std::size_t>(table.first)] = true;
@@ -131,10 +131,10 @@ std::optional<typename Variation<Real>::Tables> Variation<Real>::grown_for(const
   Tables next;
   std::size_t end = 0;
   for (std::size_t i = 0; i < used.size(); ++i) {
-    next.layout.offsets[i] = used[i] ? static_cast<std::uint32_t>(end) : step::kModelsOwn;
-    if (used[i]) end += step::align_up(base[i].size(), step::kTableAlignment);
+    next.layout.offsets[i] = used[i] ? static_cast<std::uint32_t>(end) : model::kModelsOwn;
+    if (used[i]) end += world::align_up(base[i].size(), model::kTableAlignment);
   }
-  next.layout.world_stride = step::align_up(end, step::kFieldAlignment);
+  next.layout.world_stride = world::align_up(end, world::kFieldAlignment);
   next.bytes.resize(next.layout.world_stride * rows_.size());
   for (std::size_t world = 0; world < rows_.size(); ++world) {
     stop_if_asked(world);
@@ -159,7 +159,7 @@ void Variation<Real>::put(VariationChange& change, std::size_t row) {
   const auto world = static_cast<std::size_t>(change.worlds[row]);
   const auto base = models_tables();
   for (std::size_t i = 0; i < base.size(); ++i) {
-    if (tables_.offsets[i] == step::kModelsOwn || base[i].empty()) continue;
+    if (tables_.offsets[i] == model::kModelsOwn || base[i].empty()) continue;
     const auto own = change.patches[row].find(static_cast<int>(i));
     const std::byte* from = own == change.patches[row].end() ? base[i].data() : own->second.data();
     std::memcpy(bytes_.data() + world * tables_.world_stride + tables_.offsets[i], from, base[i].size());

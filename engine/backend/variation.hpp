@@ -2,7 +2,7 @@
 //
 // Of each world a row of all parameters (model/parameters.hpp), empty where it has the model's numbers. What a row
 // makes of the model's arrays is a patch; the arrays that any patch changes are the tables of all worlds
-// (step/own_tables.hpp), so that the tables of worlds that differ in gravity alone are three numbers each.
+// (model/own_tables.hpp), so that the tables of worlds that differ in gravity alone are three numbers each.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "engine/backend/world_model.hpp"
-#include "engine/step/own_tables.hpp"
+#include "engine/model/own_tables.hpp"
 
 namespace axion::backend {
 
@@ -54,7 +54,7 @@ class Variation {
                                   const std::function<std::string(std::size_t)>& name) const;
   // The tables with room for a change, of the numbers that worlds have now; none where there is room.
   struct Tables {
-    step::OwnTables layout;  // without data
+    model::OwnTables layout;  // without data
     std::vector<std::byte> bytes;
   };
   std::optional<Tables> grown_for(const VariationChange& change) const;
@@ -67,12 +67,12 @@ class Variation {
   static std::int64_t most_bytes(const EngineModel& model, int world_count);
 
   // Where steps on the host find the tables; a device keeps a copy.
-  const step::OwnTables& tables() const { return tables_; }
+  const model::OwnTables& tables() const { return tables_; }
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
   static std::int64_t row_bytes(const BodyFrames& frames, std::size_t numbers);
-  std::array<std::span<const std::byte>, step::kOwnTableCount> models_tables() const;
+  std::array<std::span<const std::byte>, model::kOwnTableCount> models_tables() const;
   const BodyFrames* or_models(const std::shared_ptr<const BodyFrames>& own) const {
     return own == nullptr ? &model_frames_ : own.get();
   }
@@ -84,7 +84,7 @@ class Variation {
   BodyFrames model_frames_;
   std::vector<std::vector<double>> rows_;                  // [world]
   std::vector<std::shared_ptr<const BodyFrames>> frames_;  // [world]; none: the model's
-  step::OwnTables tables_;
+  model::OwnTables tables_;
   std::vector<std::byte> bytes_;
 };
 

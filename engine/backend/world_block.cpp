@@ -8,7 +8,7 @@
 #include "engine/constraints/eased_locks.hpp"
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/model/shape_pairs.hpp"
-#include "engine/step/write_field.hpp"
+#include "engine/readout/write_field.hpp"
 #include "engine/team/serial_team.hpp"
 
 namespace axion::backend {
@@ -26,7 +26,7 @@ std::vector<double> read_row(const InputView& view, int row, int count) {
 
 template <typename Real>
 WorldBlock<Real>::WorldBlock(WorldModel<Real> model, std::byte* block)
-    : model_(std::move(model)), m_(model_.m), user_(model_.user), w_(step::bind_world(m_, block, nullptr)) {
+    : model_(std::move(model)), m_(model_.m), user_(model_.user), w_(world::bind_world(m_, block, nullptr)) {
   model_.stand_on_mocaps(w_);
 }
 
@@ -204,8 +204,8 @@ template <typename Real>
 void WorldBlock<Real>::forget_impulses() {
   std::fill_n(w_.lambda_joint, m_.lock_count + m_.axis_count + m_.limit_count + m_.effort_count, Real(0));
   std::fill_n(w_.limit_side, m_.limit_count, 0);
-  std::fill_n(w_.joint_force, m_.joint_count, math::Vec3<Real>{});
-  std::fill_n(w_.joint_torque, m_.joint_count, math::Vec3<Real>{});
+  std::fill_n(w_.joint_impulse, m_.joint_count, math::Vec3<Real>{});
+  std::fill_n(w_.joint_angular_impulse, m_.joint_count, math::Vec3<Real>{});
   std::fill_n(w_.sensed, m_.sensors.sensed_size, Real(0));
   std::fill_n(w_.break_ratio, m_.break_count, Real(0));
   std::fill_n(w_.eased, m_.lock_softness_count, Real(0));
@@ -218,7 +218,7 @@ void WorldBlock<Real>::forget_impulses() {
 template <typename Real>
 std::vector<double> WorldBlock<Real>::read_reals(Field field, int count) const {
   std::vector<Real> values(count);
-  step::write_field(team::SerialTeam{}, m_, user_, w_, field, reinterpret_cast<std::byte*>(values.data()));
+  readout::write_field(team::SerialTeam{}, m_, user_, w_, field, reinterpret_cast<std::byte*>(values.data()));
   return {values.begin(), values.end()};
 }
 

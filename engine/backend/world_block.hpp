@@ -8,7 +8,7 @@
 
 #include "engine/backend/kinematics.hpp"
 #include "engine/backend/world_model.hpp"
-#include "engine/step/world_layout.hpp"
+#include "engine/world/world_layout.hpp"
 
 namespace axion::backend {
 

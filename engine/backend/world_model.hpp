@@ -10,8 +10,8 @@
 
 #include "engine/backend/engine_model.hpp"
 #include "engine/model/vary.hpp"
-#include "engine/step/mocap_tables.hpp"
 #include "engine/team/serial_team.hpp"
+#include "engine/world/mocap_tables.hpp"
 
 namespace axion::backend {
 
@@ -59,10 +59,10 @@ class WorldModel {
       mocaps_->parts.resize(static_cast<std::size_t>(m.sensor_part_count));
     }
     model::WorldView<Real> view = w;
-    view.step.mocap_joints = mocaps_->joints.data(), view.step.mocap_shapes = mocaps_->shapes.data();
-    view.step.mocap_sensors = mocaps_->sensors.data(), view.step.mocap_sensor_parts = mocaps_->parts.data();
+    view.world.mocap_joints = mocaps_->joints.data(), view.world.mocap_shapes = mocaps_->shapes.data();
+    view.world.mocap_sensors = mocaps_->sensors.data(), view.world.mocap_sensor_parts = mocaps_->parts.data();
     m = mocaps_->from;
-    step::stand_on_mocaps(team::SerialTeam{}, m, view);
+    world::stand_on_mocaps(team::SerialTeam{}, m, view);
   }
 
  private:

@@ -12,7 +12,7 @@ int slot_of(const model::WorldView<Real>& view, const void* pointer) {
 
 // The place at the end of a memory, which grows by `bytes`.
 Place take(Memory memory, std::size_t& end, std::size_t bytes) {
-  const Place place{memory, static_cast<std::uint32_t>(end / step::kFieldAlignment)};
+  const Place place{memory, static_cast<std::uint32_t>(end / world::kFieldAlignment)};
   end += bytes;
   return place;
 }
@@ -28,10 +28,10 @@ WorldPlaces place_fields(const model::ModelView<Real>& m, std::size_t near_bytes
   FieldKind kinds[kWorldSlots] = {};
   for_each_field(m, view, [&](FieldKind kind, const char*, auto*& pointer, std::size_t count) {
     const int slot = slot_of(view, &pointer);
-    bytes[slot] = step::field_bytes(pointer, count), kinds[slot] = kind;
+    bytes[slot] = world::field_bytes(pointer, count), kinds[slot] = kind;
     if (!is_scratch(kind)) result.slots[slot] = take(Memory::kWorld, world_bytes, bytes[slot]);
   });
-  step::ScratchEnds far;
+  world::ScratchEnds far;
   for_each_heat(view, [&](auto*& pointer, int share) {
     const int slot = slot_of(view, &pointer);
     const bool is_near = result.near_bytes + bytes[slot] <= near_bytes;
@@ -42,7 +42,7 @@ WorldPlaces place_fields(const model::ModelView<Real>& m, std::size_t near_bytes
   // What parts of the step share lies behind what all of it needs.
   for (int slot = 0; slot < kWorldSlots; ++slot) {
     if (result.slots[slot].memory == Memory::kFar && shares_bytes(kinds[slot])) {
-      result.slots[slot].offset += static_cast<std::uint32_t>(far.step / step::kFieldAlignment);
+      result.slots[slot].offset += static_cast<std::uint32_t>(far.step / world::kFieldAlignment);
     }
   }
   result.far_bytes = far.step + far.shared();

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "engine/step/world_layout.hpp"
+#include "engine/world/world_layout.hpp"
 
 namespace axion::backend {
 
@@ -42,7 +42,7 @@ template <typename Real>
 AXION_HD inline void bind_field(model::WorldView<Real>* view, int i, const Place& place, std::byte* world,
                                 std::byte* near, std::byte* far) {
   std::byte* base = place.memory == Memory::kWorld ? world : place.memory == Memory::kNear ? near : far;
-  std::byte* field = base + place.offset * step::kFieldAlignment;
+  std::byte* field = base + place.offset * world::kFieldAlignment;
   std::memcpy(reinterpret_cast<std::byte*>(view) + i * sizeof(field), &field, sizeof(field));
 }
 
@@ -78,7 +78,7 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.newton.solved_moment, 0), f(w.moments, 0), f(w.moment_count, 0);
   f(w.sweeps.last_impulse, 1), f(w.collide.candidate_use, 0), f(w.contact_rebound, 0), f(w.contact_law, 0),
       f(w.limit_law, 0), f(w.link_turning, 0), f(w.sweeps.push_block, 0);
-  f(w.sweeps.push_count, 0), f(w.force, 0), f(w.contact_list, 1), f(w.tree.node, 30), f(w.step.tree_body, 20);
+  f(w.sweeps.push_count, 0), f(w.force, 0), f(w.contact_list, 1), f(w.tree.node, 30), f(w.velocity_sync.tree_body, 20);
   f(w.torque, 0), f(w.constraints.stiffness_ratio, 0), f(w.sweeps.active_state, 1), f(w.sweeps.swept_impulse, 0);
   f(w.sweeps.start_impulse, 0), f(w.newton.best_lambda, 0), f(w.tree.joint_lower, 2), f(w.collide.pair_active, 1);
   f(w.sweeps.active_multiplier_next, 2), f(w.sweeps.active_bound, 1), f(w.collide.candidate_kept, 0);
@@ -107,16 +107,17 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.constraints.joint_time_owed, 0), f(w.constraints.euler_share, 0), f(w.axis_bias, 0), f(w.axis_impulse, 0);
   f(w.tendon_row, 0), f(w.tendon_force, 0), f(w.tendon_weight, 0);
   f(w.step.anchor_error, 0), f(w.contact_gain, 0), f(w.contact_offset, 0), f(w.reference.schur_residual, 0);
-  f(w.reference.schur_direction, 0), f(w.reference.schur_az, 0), f(w.step.contact_share, 0), f(w.step.body_share, 0);
+  f(w.reference.schur_direction, 0), f(w.reference.schur_az, 0), f(w.velocity_sync.contact_share, 0),
+      f(w.velocity_sync.body_share, 0), f(w.velocity_sync.touch, 0);
   f(w.reference.schur_ap, 0), f(w.reference.schur_z, 0), f(w.reference.diagonal_inverse, 0);
   f(w.constraints.lent_inertia, 0), f(w.reference.inertia_inverse, 0), f(w.sweeps.impulse_sum, 0);
   f(w.tree.order_absorbed, 0), f(w.reference.loop_block, 0), f(w.reference.link_residual, 0);
   f(w.reference.link_shadow, 0), f(w.reference.link_direction, 0), f(w.reference.link_ap, 0);
   f(w.reference.link_ar, 0), f(w.reference.link_impulse, 0), f(w.reference.link_best, 0);
-  f(w.step.start_x, 0), f(w.step.start_q, 0), f(w.step.start_v, 0), f(w.step.start_omega, 0);
-  f(w.step.acceleration, 0), f(w.step.turning, 0), f(w.lock_law, 0), f(w.step.mocap_joints, 0),
-      f(w.step.mocap_shapes, 0);
-  f(w.step.mocap_sensors, 0), f(w.step.mocap_sensor_parts, 0), f(w.collide.world_pair_first, 0);
+  f(w.readout.start_x, 0), f(w.readout.start_q, 0), f(w.readout.start_v, 0), f(w.readout.start_omega, 0);
+  f(w.readout.acceleration, 0), f(w.readout.turning, 0), f(w.lock_law, 0), f(w.world.mocap_joints, 0),
+      f(w.world.mocap_shapes, 0);
+  f(w.world.mocap_sensors, 0), f(w.world.mocap_sensor_parts, 0), f(w.collide.world_pair_first, 0);
   f(w.collide.world_pair_next, 0), f(w.collide.hidden_depth, 0);
 }
 

@@ -123,7 +123,7 @@ AXION_HD inline Real depth_of(const ContactPoint<Real>* points, int count) {
 // Whether the result runs the surfaces of a candidate into each other.
 template <typename Real>
 AXION_HD inline bool is_broken(const model::WorldView<Real>& w, const model::StepSettings<Real>& s, int slot) {
-  return model::gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt) < -s.dt * s.tolerance;
+  return model::gap_after(w.collide.candidate[slot], w.v_plus, w.omega_plus, s.dt) < -s.dt * s.velocity_tolerance;
 }
 
 // Contacts of active pair k in the result's poses at a share of the step, into its slots.

@@ -123,6 +123,7 @@ struct ConstraintScratch {
   Real* euler_share;               // [naxis] share of backward Euler in springs, dampers and drives (axis_laws.hpp)
   Real* body_time_owed;            // [nb] of body_force_step, what the last step owed with its own wrench, s
   Real* joint_time_owed;           // [nj + paths] likewise with its own controls
+  int* stays_rigid;                // [nb] whether no contact of the body gives way (StepSettings::some_stay_rigid)
 };
 
 template <typename Real, typename F>
@@ -134,6 +135,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintS
   f(kScratch, "euler_share", w.euler_share, na);
   f(kScratch, "body_time_owed", w.body_time_owed, nb);
   f(kScratch, "joint_time_owed", w.joint_time_owed, nj + m.spatial_count);
+  f(kScratch, "stays_rigid", w.stays_rigid, nb);
 }
 
 }  // namespace axion::constraints

@@ -11,7 +11,7 @@ namespace axion {
 
 enum class DType : std::uint8_t { kFloat32, kFloat64, kInt32, kUint32, kInt64 };
 
-// Arrays of a batch that can be read. kFields says what each is, step/write_field.hpp how it follows from a world.
+// Arrays of a batch that can be read. kFields says what each is, readout/write_field.hpp how it follows from a world.
 enum class Field : std::uint8_t {
   kBodyPose,
   kBodyVelocity,

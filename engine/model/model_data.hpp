@@ -91,7 +91,7 @@ struct FluidPartData {
   bool operator==(const FluidPartData&) const = default;
 };
 
-// Limits of what the locks of a joint may carry (step/break_ratios.hpp).
+// Limits of what the locks of a joint may carry (readout/break_ratios.hpp).
 template <typename Real>
 struct BreakData {
   int joint;                           // internal
@@ -305,7 +305,7 @@ struct MocapData {
   math::Quat<Real> q_WM;
 };
 
-// An entry that goes with a mocap body (step/mocap_tables.hpp).
+// An entry that goes with a mocap body (world/mocap_tables.hpp).
 enum class MocapTable : std::uint8_t { kJoint, kShape, kSensorFrame, kSensorReference, kSensorPart };
 struct MocapUse {
   int mocap;

@@ -10,8 +10,8 @@ namespace axion::model {
 template <typename Real>
 struct StepSettings {
   Real dt;
-  double time_step;  // dt as it was asked, for the clock
-  Real tolerance;    // m/s: relative tolerance times 9.81 dt
+  double time_step;         // dt as it was asked, for the clock
+  Real velocity_tolerance;  // m/s: the tolerance of the options, a share of g dt, as a velocity
   ConstraintLevel constraint_level;
   JointMode joint_mode;
   GyroscopicMode gyroscopic_mode;
@@ -27,7 +27,8 @@ struct StepSettings {
   // Of the speeds at which overlap and eased locks are worked off, and joints are pushed back from beyond limits, in
   // this step.
   Real push_share = 1, limit_share = 1;
-  bool contacts_give = false;  // whether all contacts that may give way do (constraints/giving_contacts.hpp)
+  bool contacts_give = false;    // whether all contacts that may give way do (constraints/giving_contacts.hpp)
+  bool some_stay_rigid = false;  // but for contacts of bodies that stays_rigid names
 };
 
 // `options` have been validated.
@@ -36,7 +37,7 @@ StepSettings<Real> make_step_settings(const SolverOptions& options, double dt) {
   StepSettings<Real> s{};
   s.dt = static_cast<Real>(dt);
   s.time_step = dt;
-  s.tolerance = static_cast<Real>(options.tolerance * 9.81 * dt);
+  s.velocity_tolerance = static_cast<Real>(options.tolerance * 9.81 * dt);
   s.constraint_level = options.constraint_level;
   s.joint_mode = options.joint_mode, s.gyroscopic_mode = options.gyroscopic_mode;
   s.contact_function = options.contact_function, s.friction_model = options.friction_model;

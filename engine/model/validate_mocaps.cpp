@@ -1,5 +1,5 @@
 // The checks of bodies that clients place: they stand in the world, and what goes with them is what a step carries
-// along (step/mocap_tables.hpp).
+// along (world/mocap_tables.hpp).
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/scene_checker.hpp"
 

@@ -4,7 +4,7 @@
 // frames, anchors in them, bounds of shapes, laws of pairs) follows from it here too; what has numbers that changed is
 // validated as in any scene. What does not depend on the numbers is the model's: the order of bodies, rows, pairs,
 // capacities, hulls, and how softly things give way where no mass changes. So the step runs a world with the arrays of
-// its own numbers in place of the model's (step/own_tables.hpp).
+// its own numbers in place of the model's (own_tables.hpp).
 //
 // Bodies that are welded together are one. Where its mass changes, its parts' change in the same ratio, and with them
 // what gravity compensation holds up; where its centre moves, all parts move with it.

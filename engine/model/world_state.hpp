@@ -17,8 +17,8 @@
 
 namespace axion::model {
 
-// All arrays of a world: its state and what rooms keep within a step. Defined right of all rooms (step/world_view.hpp);
-// functions of the rooms are templates, which see its members where they are instantiated.
+// All arrays of a world: its state and what rooms keep within a step. Defined right of these rooms
+// (world/world_view.hpp); their functions are templates, which see its members where they are instantiated.
 template <typename Real>
 struct WorldView;
 
@@ -79,7 +79,7 @@ struct WorldState {
   math::Quat<Real>* q_rest;         // [nb] what rounding left of the q and omega of bodies without joints
   math::Vec3<Real>* omega_rest;     // [nb] (constraints/rotation_map.hpp)
   math::Vec3<Real>* v_at_pose;      // [nb] what clients read: v and omega may belong to the middle of the last step
-  math::Vec3<Real>* omega_at_pose;  // [nb] (step/synchronise.hpp)
+  math::Vec3<Real>* omega_at_pose;  // [nb] (velocity_sync/synchronise.hpp)
   Real* axis_position;              // [naxis] unwrapped coordinate
   Real* axis_rate;                  // [naxis] ds/dt of the last step that armature goes on from (axis_rows.hpp)
   Real* axis_row_rate;              // [naxis] J u of the last step along its own rows
@@ -103,12 +103,12 @@ struct WorldState {
   Real* contact_gap;                 // [contact_capacity] at the end of the last step, along the normal
   math::Vec3<Real>* contact_moment;  // [contact_capacity] of torsional and rolling friction on body a in the last step,
                                      // N m s, world axes, or none where no pair has any
-  math::Vec3<Real>* joint_force;     // [nj] impulse of the last request's last step on the child, N s
-  math::Vec3<Real>* joint_torque;    // [nj] about the child's centre of mass, N m s
-  Real* sensed;       // [sensors.sensed_size] what sensors of accelerations and forces read (step/sense.hpp)
+  math::Vec3<Real>* joint_impulse;   // [nj] of the last request's last step on the child, N s
+  math::Vec3<Real>* joint_angular_impulse;  // [nj] about the child's centre of mass, N m s
+  Real* sensed;       // [sensors.sensed_size] what sensors of accelerations and forces read (readout/sense.hpp)
   Real* eased;        // [lock_softness_count] of a joint that closes a loop, or an equality, that could not be met
                       // in the last step: how far off it is, m (or rad), above 0; else 0
-  Real* break_ratio;  // [break_count] since a reset or a new state (step/break_ratios.hpp)
+  Real* break_ratio;  // [break_count] since a reset or a new state (readout/break_ratios.hpp)
   math::Vec3<Real>* mocap_x;  // [mocap_count] where clients have placed bodies: frames of the scene, in the world
   math::Quat<Real>* mocap_q;  // [mocap_count]
   // Parameters.
@@ -155,8 +155,8 @@ AXION_HD inline void for_each_field(const ModelView<Real>& m, WorldState<Real>& 
   f(kState, "lambda_contact", w.lambda_contact, 3 * nc);
   f(kState, "contact_gap", w.contact_gap, nc);
   f(kState, "contact_moment", w.contact_moment, m.moment_capacity > 0 ? nc : 0);
-  f(kState, "joint_force", w.joint_force, nj);
-  f(kState, "joint_torque", w.joint_torque, nj);
+  f(kState, "joint_impulse", w.joint_impulse, nj);
+  f(kState, "joint_angular_impulse", w.joint_angular_impulse, nj);
   f(kState, "sensed", w.sensed, m.sensors.sensed_size);
   f(kState, "eased", w.eased, m.lock_softness_count);
   f(kState, "break_ratio", w.break_ratio, m.break_count);

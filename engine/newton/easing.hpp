@@ -51,7 +51,7 @@ AXION_HD inline Real start_error(const model::WorldView<Real>& w, int row, int c
 // m or rad: what steps leave of a lock that is met.
 template <typename Real>
 AXION_HD inline Real met_error(const model::StepSettings<Real>& s) {
-  return Real(EasingParameters::kMet) * greater(s.tolerance * s.dt, position_rounding<Real>());
+  return Real(EasingParameters::kMet) * greater(s.velocity_tolerance * s.dt, position_rounding<Real>());
 }
 
 // The tree that a loop joint holds to the world; -1 of any other lock.

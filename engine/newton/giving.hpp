@@ -8,13 +8,19 @@
 //
 // where contacts and limits that push have J_i w ≥ 0, as else they would be broken. So no motion in which no body is
 // faster than kLever opens all contacts that stay by a speed of one if their impulses sum up to more than kLever times
-// the greatest that the right side can be. Else the step is left as it was.
+// the greatest that the right side can be.
+//
+// The proof is of each group of bodies by itself, which joints, equalities and contacts that may give way hold
+// together, or which have such contacts with one thing that does not move: w is zero elsewhere, and what bodies of
+// other groups press with is among the loads. What is proved of one robot says nothing of another. Contacts of a group
+// without a proof are rigid again, and the step is solved once more. Where that fails, or no group has a proof, the
+// step is left as it was.
 //
 // Contacts that gave way do so in the next step from the start, until they are opened, or nothing proves that they
 // cannot be. Where such a step fails, it is solved once more from no impulses of contacts.
 //
 // In: an evaluated iterate. Out: an iterate, contact_rebound. Cost: nothing where no rigid contact of joined bodies is
-// deep; one attempt in the first step.
+// deep; one attempt in the first step, and one more where some groups have a proof and others none.
 #pragma once
 
 #include "engine/newton/easing.hpp"
@@ -49,29 +55,33 @@ AXION_HD inline Real greatest_along(const Problem<Real>& p, int b, const math::V
   return std::sqrt(math::dot(l, l) + constraints::body_mass(p.m, p.w, b) * math::dot(k, p.w.I_inverse[b] * k));
 }
 
-template <typename Real>
-AXION_HD inline Real greatest_work(const Problem<Real>& p, const model::Row<Real>& row, int a, int b, Real impulse) {
-  return std::abs(impulse) * (greatest_along(p, a, row.l, row.k_a) + greatest_along(p, b, row.l, row.k_b));
+// Of a motion of the bodies that has() names: the others stand still.
+template <typename Real, typename Has>
+AXION_HD inline Real greatest_work(const Problem<Real>& p, const model::Row<Real>& row, int a, int b, Real impulse,
+                                   const Has& has) {
+  const Real first = has(a) ? greatest_along(p, a, row.l, row.k_a) : Real(0);
+  return std::abs(impulse) * (first + (has(b) ? greatest_along(p, b, row.l, row.k_b) : Real(0)));
 }
 
 // That of all that acts along an axis, or of an equality that gives way.
-template <typename Real>
-AXION_HD_RARE Real greatest_work_of_tendon(const Problem<Real>& p, const model::TendonData<Real>& tendon,
-                                           Real impulse) {
+template <typename Real, typename Has>
+AXION_HD_RARE Real greatest_work_of_tendon(const Problem<Real>& p, const model::TendonData<Real>& tendon, Real impulse,
+                                           const Has& has) {
   Real sum = 0;
   constraints::for_each_term(tendon, [&](int k) {
     const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
-    sum += greatest_work<Real>(p, p.w.tendon_force[k], term.a, term.b, impulse);
+    sum += greatest_work<Real>(p, p.w.tendon_force[k], term.a, term.b, impulse, has);
   });
   return sum;
 }
 
 // The most that the right side of the equation above can be without friction, N s: of a motion in which no body is
-// faster than 1 m/s.
-template <typename Real, typename Team>
-AXION_HD_RARE Real greatest_load(const Team& team, const Problem<Real>& p) {
+// faster than 1 m/s, and the bodies that has() names move alone.
+template <typename Real, typename Team, typename Has>
+AXION_HD_RARE Real greatest_load(const Team& team, const Problem<Real>& p, const Has& has) {
   const auto& w = p.w;
   const Real bodies = team.template sum<Real>(p.m.body_count, [&](int b) {
+    if (!has(b)) return Real(0);
     const math::Vec3<Real> dv = w.v_plus[b] - w.v_tilde[b], dw = w.omega_plus[b] - w.omega_tilde[b];
     const Real mass = constraints::body_mass(p.m, p.w, b);
     return mass * std::sqrt(math::dot(dv, dv) + math::dot(dw, w.I_world[b] * dw) / mass);
@@ -82,51 +92,148 @@ AXION_HD_RARE Real greatest_load(const Team& team, const Problem<Real>& p) {
       impulse += w.lambda[p.effort_base() + p.m.axes[i].effort_start + e];
     }
     if (i >= p.m.joint_axis_count)
-      return greatest_work_of_tendon<Real>(p, constraints::tendon_of_axis<Real>(p.m, i), impulse);
+      return greatest_work_of_tendon<Real>(p, constraints::tendon_of_axis<Real>(p.m, i), impulse, has);
     const model::JointData<Real>& joint = p.m.joints[p.m.axes[i].joint];
-    return greatest_work<Real>(p, w.row[p.axis_base() + i], joint.child, joint.parent, impulse);
+    return greatest_work<Real>(p, w.row[p.axis_base() + i], joint.child, joint.parent, impulse, has);
   });
   const Real locks = team.template sum<Real>(closing_lock_count<Real>(p.m), [&](int k) {
     Real sum = 0;
     if (k >= p.m.loop_count) {
       const model::TendonData<Real>& equality = p.m.tendons[p.m.tendon_axis_count + k - p.m.loop_count];
       return constraints::gives_way<Real>(p.m, p.w, equality)
-                 ? greatest_work_of_tendon<Real>(p, equality, w.lambda[equality.lock])
+                 ? greatest_work_of_tendon<Real>(p, equality, w.lambda[equality.lock], has)
                  : sum;
     }
     const model::JointData<Real>& joint = p.m.joints[p.m.joint_count - p.m.loop_count + k];
     if (!constraints::gives_way<Real>(p.m, p.w, joint)) return sum;
     const int end = joint.lock_start + joint.translation_lock_count + joint.rotation_lock_count;
     for (int row = joint.lock_start; row < end; ++row) {
-      sum += greatest_work<Real>(p, w.row_force[row], joint.child, joint.parent, w.lambda[row]);
+      sum += greatest_work<Real>(p, w.row_force[row], joint.child, joint.parent, w.lambda[row], has);
     }
     return sum;
   });
   return bodies + axes + locks;
 }
 
-// The most that friction can add to it, N s.
+// That of all bodies together.
 template <typename Real, typename Team>
-AXION_HD_RARE Real greatest_friction(const Team& team, const Problem<Real>& p) {
+AXION_HD_RARE Real greatest_load(const Team& team, const Problem<Real>& p) {
+  return greatest_load(team, p, [](int b) { return b >= 0; });
+}
+
+// The most that contacts can add to it, N s: by friction, and by pushing against bodies that stand still in the motion.
+template <typename Real, typename Team, typename Has>
+AXION_HD_RARE Real greatest_contact_load(const Team& team, const Problem<Real>& p, const Has& has) {
   return team.template sum<Real>(p.block_count(), [&](int i) {
     const model::Contact<Real>& c = p.w.contacts[i];
+    const bool is_between = i < p.contact_count && c.body_b >= 0 && has(c.body_a) != has(c.body_b);
     Real sum = 0;
-    for (int k = i < p.contact_count ? 1 : 0; k < 3; ++k) {
+    for (int k = i < p.contact_count && !is_between ? 1 : 0; k < 3; ++k) {
       const int row = p.contact_base() + 3 * i + k;
-      sum += greatest_work<Real>(p, p.w.row[row], c.body_a, c.body_b, p.w.lambda[row]);
+      sum += greatest_work<Real>(p, p.w.row[row], c.body_a, c.body_b, p.w.lambda[row], has);
     }
     return sum;
   });
 }
 
-// Whether the impulses of the contacts that give way and stay prove that no motion opens them; true where none does.
+// Whether two contacts with what does not move are with one thing, as with the palm of a hand: one body of the scene,
+// or one shape of the world's own that has an end.
+template <typename Real>
+AXION_HD_RARE bool are_of_one(const model::ModelView<Real>& m, const model::Contact<Real>& a,
+                              const model::Contact<Real>& b) {
+  const auto fixed_shape = [&](const model::Contact<Real>& c) {
+    const model::PairData<Real> pair = model::pair_data(m, c.pair);
+    return m.shapes[pair.shape_a].body < 0 ? pair.shape_a : pair.shape_b;
+  };
+  const int of_a = fixed_shape(a), of_b = fixed_shape(b), part = m.shape_contacts[of_a].part;
+  if (part != 0) return m.shape_contacts[of_b].part == part;
+  const model::ShapeKind kind = m.shapes[of_a].kind;
+  return of_a == of_b && kind != model::ShapeKind::kPlane && kind != model::ShapeKind::kHeightField;
+}
+
+// Which bodies are held together, whatever moves the others: of each the first of its group.
 template <typename Real, typename Team>
-AXION_HD_RARE bool nothing_opens(const Team& team, const Problem<Real>& p) {
+AXION_HD_RARE void find_groups(const Team& team, const Problem<Real>& p) {
+  int* const group = p.w.newton.group;
+  team.for_each(1, [&](int) {
+    for (int b = 0; b < p.m.body_count; ++b) group[b] = p.m.bodies[b].tree_start;
+    const auto join = [&](int a, int b) {
+      if (a < 0 || b < 0 || group[a] == group[b]) return;
+      const int first = group[a] < group[b] ? group[a] : group[b], second = group[a] + group[b] - first;
+      for (int k = 0; k < p.m.body_count; ++k) group[k] = group[k] == second ? first : group[k];
+    };
+    for (int i = 0; i < p.contact_count; ++i) {
+      const model::Contact<Real>& c = p.w.contacts[i];
+      if (!constraints::may_give_way<Real>(p.m, p.s, c)) continue;
+      join(c.body_a, c.body_b);
+      for (int k = 0; k < i && c.body_b < 0; ++k) {
+        const model::Contact<Real>& other = p.w.contacts[k];
+        if (other.body_b < 0 && constraints::may_give_way<Real>(p.m, p.s, other) && are_of_one(p.m, c, other)) {
+          join(c.body_a, other.body_a);
+        }
+      }
+    }
+    for (int j = p.m.joint_count - p.m.loop_count; j < p.m.joint_count; ++j) {
+      join(p.m.joints[j].child, p.m.joints[j].parent);
+    }
+    for (int e = p.m.tendon_axis_count; e < p.m.tendon_count; ++e) {
+      int last = -1;
+      constraints::for_each_term(p.m.tendons[e], [&](int k) {
+        const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
+        for (const int b : {term.a, term.b}) {
+          join(last, b);
+          last = b >= 0 ? b : last;
+        }
+      });
+    }
+  });
+}
+
+// Calls f(has) for each group that find_groups() found, where has(b) says whether it has a body.
+template <typename Real, typename F>
+AXION_HD inline void for_each_group(const Problem<Real>& p, F&& f) {
+  const int* const group = p.w.newton.group;
+  for (int g = 0; g < p.m.body_count; ++g) {
+    if (group[g] == g) f([group, g](int b) { return b >= 0 && group[b] == g; });
+  }
+}
+
+// Whether the impulses of the contacts of a group that give way and stay prove that no motion opens them; true where
+// none does.
+template <typename Real, typename Team, typename Has>
+AXION_HD_RARE bool nothing_opens(const Team& team, const Problem<Real>& p, const Has& has) {
   const Real push = team.template sum<Real>(p.contact_count, [&](int i) {
-    return pushes_and_stays(p, i, true) ? p.w.lambda[p.contact_base() + 3 * i] : Real(0);
+    return has(p.w.contacts[i].body_a) && pushes_and_stays(p, i, true) ? p.w.lambda[p.contact_base() + 3 * i] : Real(0);
   });
   return !(push > Real(0)) ||
-         push > Real(GivingParameters::kLever) * (greatest_load(team, p) + greatest_friction(team, p));
+         push > Real(GivingParameters::kLever) * (greatest_load(team, p, has) + greatest_contact_load(team, p, has));
+}
+
+// Groups whose contacts give way, with a proof that nothing opens those that stay, and without.
+struct GivingGroups {
+  bool with_proof = false, without = false;
+};
+
+// Finds them. Contacts of groups without a proof are to stay rigid.
+template <typename Real, typename Team>
+AXION_HD_RARE GivingGroups judge_groups(const Team& team, Problem<Real>& p) {
+  GivingGroups found;
+  find_groups(team, p);
+  if (!p.s.some_stay_rigid) team.for_each(p.m.body_count, [&](int b) { constraints::keep_rigid(p.w, b, false); });
+  for_each_group(p, [&](const auto& has) {
+    const Real giving = team.template max<Real>(p.contact_count, [&](int i) {
+      const bool gives = p.w.contact_rebound[i] == Real(constraints::kGivingWay);
+      return gives && has(p.w.contacts[i].body_a) ? Real(1) : Real(0);
+    });
+    if (!(giving > Real(0))) return;
+    const bool is_proved = nothing_opens(team, p, has);
+    found.with_proof |= is_proved, found.without |= !is_proved;
+    if (is_proved) return;
+    team.for_each(p.m.body_count, [&](int b) {
+      if (has(b)) constraints::keep_rigid(p.w, b, true);
+    });
+  });
+  return found;
 }
 
 // Whether contacts give way because they did so in the last step.

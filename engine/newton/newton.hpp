@@ -67,7 +67,7 @@ AXION_HD inline Real rank_attempt(const Team& team, const Problem<Real>& p, Real
                                                                  e);
     Real worst = 0;
     for (int i = 0; i < joint.translation_lock_count + joint.rotation_lock_count; ++i) {
-      worst = greater(worst, std::abs(e.error[i]) / (p.s.dt * p.s.tolerance));
+      worst = greater(worst, std::abs(e.error[i]) / (p.s.dt * p.s.velocity_tolerance));
     }
     return worst;
   });
@@ -105,23 +105,41 @@ AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& c
   return ratio;
 }
 
-// Solves again with contacts that give way, calmed where that would throw bodies; where some did so already, from no
-// impulses of contacts. Returns the worst residual ratio of the iterate that is left: that one where it is solved, and
-// the other is not or is pressed together, or its overlap parts or cannot.
+// Solves with contacts that give way, calmed where that would throw bodies; `again`: from no impulses of contacts.
+// Returns the worst residual ratio of the iterate.
+template <typename Real, typename Team>
+AXION_HD_RARE Real attempt_giving(const Team& team, Problem<Real>& p, NewtonCounts& counts, bool again) {
+  const auto& w = p.w;
+  p.s.push_share = 1;
+  mark_giving(team, p);
+  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
+  if (again) team.for_each(3 * p.contact_count, [&](int i) { w.lambda[p.contact_base() + i] = 0; });
+  const Real ratio = attempt(team, p, counts, false);
+  return ratio <= Real(1) ? calm_down(team, p, counts, ratio) : ratio;
+}
+
+// Solves again with contacts that give way; where some did so already, from no impulses of contacts. Returns the worst
+// residual ratio of the iterate that is left: that one where it is solved, and the other is not or is pressed together,
+// or its overlap parts or cannot.
 template <typename Real, typename Team>
 AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
   const auto& w = p.w;
   copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
   const Real share = p.s.push_share;
   const bool unsolved = !(ratio <= Real(1)) || are_pressed(team, p), again = give_as_last(team, p);
-  p.s.contacts_give = true, p.s.push_share = 1;
-  mark_giving(team, p);
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
-  if (again) team.for_each(3 * p.contact_count, [&](int i) { w.lambda[p.contact_base() + i] = 0; });
-  Real its = attempt(team, p, counts, false);
-  if (its <= Real(1)) its = calm_down(team, p, counts, its);
-  if (its <= Real(1) && (unsolved || nothing_opens(team, p))) return its;
-  p.s.contacts_give = false, p.s.push_share = share;
+  p.s.contacts_give = true, p.s.some_stay_rigid = false;
+  Real its = attempt_giving(team, p, counts, again);
+  if (its <= Real(1)) {
+    GivingGroups groups = judge_groups(team, p);
+    if (!groups.without) return its;
+    if (!groups.with_proof && unsolved) return its;
+    if (groups.with_proof) {
+      p.s.some_stay_rigid = true;
+      its = attempt_giving(team, p, counts, again);
+      if (its < ratio || (its <= Real(1) && (unsolved || !judge_groups(team, p).without))) return its;
+    }
+  }
+  p.s.contacts_give = p.s.some_stay_rigid = false, p.s.push_share = share;
   mark_giving(team, p);
   copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
   return evaluate(team, p);

@@ -30,7 +30,7 @@ AXION_HD_RARE void put_soft_lock(const Problem<Real>& p, int row, const RowVeloc
   p.w.natural_residual[row] = std::abs(p.w.residual[row]);
   p.w.lock_compliance[row] = law.compliance;
   const Real size = v.size + std::abs(law.bias) + std::abs(given) + impulse;
-  p.w.row_tolerance[row] = greater(p.s.tolerance, velocity_rounding<Real>() * size);
+  p.w.row_tolerance[row] = greater(p.s.velocity_tolerance, velocity_rounding<Real>() * size);
 }
 
 // m/s or rad/s, as fast as locks come together at least, whatever depenetration_velocity is: what steps leave of a
@@ -102,11 +102,11 @@ AXION_HD_RARE void evaluate_equality(const Problem<Real>& p, const model::Tendon
     const RowVelocity<Real> v = iterate_tendon_velocity(p, equality, p.w.tendon_row);
     residual = v.value + push;
     const Real impulse = p.w.row_scale[row] * std::abs(p.w.lambda[row]);
-    tolerance = greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(push) + impulse));
+    tolerance = greater(p.s.velocity_tolerance, velocity_rounding<Real>() * (v.size + std::abs(push) + impulse));
   } else {
     const EqualityError<Real> end = evaluate_equality_at_end(p, equality);
     residual = (end.error - start) / p.s.dt + push;
-    tolerance = greater(p.s.tolerance, position_rounding<Real>() * end.extent / p.s.dt);
+    tolerance = greater(p.s.velocity_tolerance, position_rounding<Real>() * end.extent / p.s.dt);
   }
   residual += soft.cfm * p.w.lambda[row];
   p.w.lock_compliance[row] = soft.cfm;

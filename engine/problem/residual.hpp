@@ -5,8 +5,9 @@
 //             what closes loops gives to the greatest loads (put_closing_lock)
 //   control   J u + λ/β − α/β; with bounded impulse (r + 1/β)|λ − proj(λ*)|
 //   contacts  |min(a, r_n λ_n)|, limits alike; friction r_t|λ_f − proj_c(λ*)|, that of moments alike
-// All in m/s or rad/s. A residual may be `tolerance`, or the rounding of its terms where that is more: positions carry
-// 16 units in the last place of a metre over h, velocities four of the terms summed, or of their moments at long arms.
+// All in m/s or rad/s. A residual may be velocity_tolerance, or the rounding of its terms where that is more: positions
+// carry 16 units in the last place of a metre over h, velocities four of the terms summed, or of their moments at long
+// arms.
 // J_F: joint impulses act along J(q⁻) (PREVIOUS, LINEARISED), J(q⁺) (CURRENT) or a blend. Source: seeds, section
 // Complete nonlinear system.
 //
@@ -129,7 +130,7 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
   for (int i = 0; i < locks; ++i) {
     const int row = joint.lock_start + i;
     const model::Row<Real>& start = p.w.row_start[row];
-    Real residual, tolerance = greater(p.s.tolerance, position_rounding<Real>() * extent / p.s.dt);
+    Real residual, tolerance = greater(p.s.velocity_tolerance, position_rounding<Real>() * extent / p.s.dt);
     if (at_start) {
       p.w.row[row] = p.w.row_force[row] = start;
       const RowVelocity<Real> v = iterate_velocity(p, start, joint.child, joint.parent);
@@ -137,7 +138,7 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
       residual = v.value + push;
       const Real impulse =
           p.w.row_scale[row] * std::abs(p.w.lambda[row]);  // the terms that the velocities were summed of
-      tolerance = greater(p.s.tolerance, velocity_rounding<Real>() * (v.size + std::abs(push) + impulse));
+      tolerance = greater(p.s.velocity_tolerance, velocity_rounding<Real>() * (v.size + std::abs(push) + impulse));
     } else {
       p.w.row[row] = e.lock[i];
       const Real f = impulse_blend(p, j, i < joint.translation_lock_count);
@@ -163,8 +164,8 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
 template <typename Real>
 AXION_HD inline Real coordinate_tolerance(const Problem<Real>& p) {
   return p.m.loop_count > 0 || p.m.tendon_count > p.m.tendon_axis_count
-             ? greater(p.s.tolerance, velocity_rounding<Real>() / p.s.dt)
-             : p.s.tolerance;
+             ? greater(p.s.velocity_tolerance, velocity_rounding<Real>() / p.s.dt)
+             : p.s.velocity_tolerance;
 }
 
 template <typename Real>
@@ -247,7 +248,7 @@ AXION_INLINED AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i)
   const model::Contact<Real>& c = p.w.contacts[i];
   const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1];
   evaluate_unilateral(p, row, constraints::normal_law(p.m, p.w, p.s, i, r_n, p.w.lambda[row]),
-                      iterate_velocity(p, p.w.row[row], c.body_a, c.body_b), p.s.tolerance);
+                      iterate_velocity(p, p.w.row[row], c.body_a, c.body_b), p.s.velocity_tolerance);
   RowVelocity<Real> v1 = iterate_velocity(p, p.w.row[row + 1], c.body_a, c.body_b);
   RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
   if (p.m.is_soft) {
@@ -261,7 +262,7 @@ AXION_INLINED AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i)
       constraints::friction_residual<Real>({v1.value, v2.value}, {p.w.lambda[row + 1], p.w.lambda[row + 2]}, cone, r_t);
   p.w.natural_residual[row + 2] = 0;
   p.w.row_tolerance[row + 1] = p.w.row_tolerance[row + 2] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (v1.size + v2.size + r_t * cone));
+      greater(p.s.velocity_tolerance, velocity_rounding<Real>() * (v1.size + v2.size + r_t * cone));
 }
 
 // Bounds of a moment at the iterate, N m s.
@@ -300,9 +301,9 @@ AXION_HD_RARE void evaluate_moment(const Problem<Real>& p, int k) {
       constraints::friction_residual<Real>({v[1].value, v[2].value}, {lambda[1], lambda[2]}, bound.rolling, r[1]);
   natural[2] = 0;
   Real* tolerance = p.w.row_tolerance + row;
-  tolerance[0] = greater(p.s.tolerance, velocity_rounding<Real>() * (v[0].size + r[0] * bound.torsional));
+  tolerance[0] = greater(p.s.velocity_tolerance, velocity_rounding<Real>() * (v[0].size + r[0] * bound.torsional));
   tolerance[1] = tolerance[2] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (v[1].size + v[2].size + r[1] * bound.rolling));
+      greater(p.s.velocity_tolerance, velocity_rounding<Real>() * (v[1].size + v[2].size + r[1] * bound.rolling));
 }
 
 // The error that rounding of poses makes in the effect of anchors' impulses on body b, rad/s: λ times the arm's length,
@@ -348,11 +349,11 @@ AXION_HD inline void evaluate_dynamics(const Problem<Real>& p, int b) {
   const Real placed = position_rounding<Real>() / p.s.dt;
   const Real lent_mass = lent(p, p.m.bodies[b].lent_mass), lent_inertia = lent(p, p.m.bodies[b].lent_inertia);
   p.w.body_tolerance[2 * b] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (speed + impulse.linear_size / mass) +
-                                 lent_mass / mass * (velocity_rounding<Real>() * speed + placed));
+      greater(p.s.velocity_tolerance, velocity_rounding<Real>() * (speed + impulse.linear_size / mass) +
+                                          lent_mass / mass * (velocity_rounding<Real>() * speed + placed));
   p.w.body_tolerance[2 * b + 1] =
-      greater(p.s.tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least) +
-                                 lent_inertia / least * (velocity_rounding<Real>() * spin + placed));
+      greater(p.s.velocity_tolerance, velocity_rounding<Real>() * (spin + impulse.angular_size / least) +
+                                          lent_inertia / least * (velocity_rounding<Real>() * spin + placed));
 }
 
 // Allows the bodies' residuals what moment_rounding says, where they are beyond their tolerance and above `worst` times

@@ -7,18 +7,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
 
 #include "engine/base/client_array.hpp"
+#include "engine/model/own_tables.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/model/step_statistics.hpp"
-#include "engine/step/mocap_tables.hpp"
-#include "engine/step/own_tables.hpp"
-#include "engine/step/sense.hpp"
+#include "engine/readout/joint_impulses.hpp"
+#include "engine/readout/sense.hpp"
+#include "engine/readout/write_field.hpp"
 #include "engine/step/step_world.hpp"
-#include "engine/step/synchronise.hpp"
-#include "engine/step/world_layout.hpp"
-#include "engine/step/write_field.hpp"
+#include "engine/velocity_sync/synchronise.hpp"
 
 namespace axion::step {
 
@@ -43,8 +41,8 @@ struct StepJob {
   model::ModelView<Real> m;
   model::UserLayout<Real> user;
   model::StepSettings<Real> settings;
-  OwnTables own;                                // numbers that worlds have in place of the model's
-  std::byte* worlds = nullptr;                  // world blocks of the batch (step/world_layout.hpp)
+  model::OwnTables own;                         // numbers that worlds have in place of the model's
+  std::byte* worlds = nullptr;                  // world blocks of the batch (world/world_layout.hpp)
   std::size_t world_stride = 0;                 // bytes
   const std::int32_t* world_indices = nullptr;  // [world_count], or null: all in order
   int world_count = 0;
@@ -86,81 +84,13 @@ AXION_HD inline void load_wrench(const Team& team, const StepJob<Real>& job, con
   });
 }
 
-// Places the mocap bodies, and what stands on them in the tables of the job, which is the row's own.
-template <typename Real, typename Team>
-AXION_HD_RARE void take_mocaps(const Team& team, StepJob<Real>& job, const model::WorldView<Real>& w, int row) {
-  if (job.mocap.data != nullptr) {
-    const std::byte* data = job.mocap.data + row * job.mocap.world_stride;
-    team.for_each(job.m.mocap_count, [&](int i) {
-      for (int k = 0; k < 3; ++k) w.mocap_x[i][k] = load<Real>(job.mocap, data, 7 * i + k);
-      const auto part = [&](int k) { return load<Real>(job.mocap, data, 7 * i + 3 + k); };
-      w.mocap_q[i] = math::normalized(math::Quat<Real>{part(0), part(1), part(2), part(3)});
-    });
-  }
-  stand_on_mocaps(team, job.m, w);
-}
-
-// Calls add(row, impulse) with what tendons and equalities give the child of a joint by its axes; plain motors have
-// theirs among the impulses of the axes.
-template <typename Real, typename F>
-AXION_HD_RARE void add_tendons_of_joint(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                        const model::JointData<Real>& joint, F&& add) {
-  const int end = m.axis_term_start[joint.axis_start + joint.axis_count];
-  for (int k = m.axis_term_start[joint.axis_start]; k < end; ++k) {
-    const int term = m.axis_terms[k];
-    const model::TendonData<Real>& tendon = m.tendons[m.tendon_terms[term].tendon];
-    const model::Row<Real>& row = w.tendon_force[term];
-    if (tendon.axis < 0) {
-      add(row, w.lambda_joint[tendon.lock]);
-      continue;
-    }
-    const model::AxisData<Real>& axis = m.axes[tendon.axis];
-    add(row, w.lambda_joint[m.axis_base() + tendon.axis]);
-    for (int e = 0; e < axis.effort_count; ++e) add(row, w.lambda_joint[m.effort_base() + axis.effort_start + e]);
-    if (axis.limit < 0) continue;
-    const Real lambda = w.lambda_joint[m.limit_base() + axis.limit];
-    add(row, w.limit_side[axis.limit] < 0 ? lambda : -lambda);
-  }
-}
-
-// What each joint did to its child in the step just made: locks, axes, limits, efforts and motors (by the axis row, or
-// plain). Needs that step's scratch.
-template <typename Real, typename Team>
-AXION_HD inline void keep_joint_impulses(const Team& team, const StepJob<Real>& job, const model::WorldView<Real>& w) {
-  const model::ModelView<Real>& m = job.m;
-  team.for_each(m.joint_count, [&](int j) {
-    const model::JointData<Real>& joint = m.joints[j];
-    math::Vec3<Real> force{}, torque{};
-    const auto add = [&](const model::Row<Real>& row, Real lambda) {
-      force += lambda * row.l;
-      torque += lambda * row.k_a;
-    };
-    const int locks = joint.translation_lock_count + joint.rotation_lock_count;
-    for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) add(w.row_force[i], w.lambda_joint[i]);
-    if (m.tendon_count > 0) add_tendons_of_joint(m, w, joint, add);
-    for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
-      const model::Row<Real>& row = w.row_start[m.axis_base() + axis];
-      add(row, w.lambda_joint[m.axis_base() + axis]);
-      add(row, w.axis_impulse[axis]);
-      const int first = m.effort_base() + m.axes[axis].effort_start;
-      for (int k = 0; k < m.axes[axis].effort_count; ++k) add(row, w.lambda_joint[first + k]);
-      const int limit = m.axes[axis].limit;
-      if (limit < 0) continue;
-      const Real lambda = w.lambda_joint[m.limit_base() + limit];
-      add(row, w.limit_side[limit] < 0 ? lambda : -lambda);
-    }
-    w.joint_force[j] = force;
-    w.joint_torque[j] = torque;
-  });
-}
-
 template <typename Real, typename Team>
 AXION_HD inline void write_records(const Team& team, const StepJob<Real>& job, const model::WorldView<Real>& w, int row,
                                    int record) {
   for (int k = 0; k < job.output_count; ++k) {
     const JobOutput& output = job.outputs[k];
-    write_field(team, job.m, job.user, w, output.field,
-                output.data + row * output.world_stride + record * output.record_stride);
+    readout::write_field(team, job.m, job.user, w, output.field,
+                         output.data + row * output.world_stride + record * output.record_stride);
   }
 }
 
@@ -192,7 +122,7 @@ AXION_HD inline void run_steps(const Team& team, const StepJob<Real>& job, const
       if (job.control.data != nullptr) load_control(team, job, w, row, step);
       const std::uint32_t before = *w.outcome;
       const bool senses = job.m.sensors.sensed_size > 0 && (records || last);
-      if (senses) begin_sensing(team, job.m, w);
+      if (senses) readout::begin_sensing(team, job.m, w);
       step_world(team, job.m, w, job.settings);
       const std::uint32_t bits = w.record->outcome;
       frozen = (bits & kNonFinite) != 0;
@@ -201,32 +131,17 @@ AXION_HD inline void run_steps(const Team& team, const StepJob<Real>& job, const
         *w.outcome = ((before | bits) & ~std::uint32_t(kConverged)) | (converged & kConverged);
         statistics->count(*w.record, static_cast<double>(constraints::greatest_easing(job.m, w)));
       });
-      if (!frozen && job.m.break_count > 0) note_break_ratios(team, job.m, w);
-      if (!frozen && (records || last)) keep_joint_impulses(team, job, w);
-      if (!frozen && senses) end_sensing(team, job.m, w, job.settings);
-      if (!frozen && (last || (records && outputs_velocities(job)))) synchronise(team, job.m, w, job.settings);
+      if (!frozen && job.m.break_count > 0) readout::note_break_ratios(team, job.m, w);
+      if (!frozen && (records || last)) readout::keep_joint_impulses(team, job.m, w);
+      if (!frozen && senses) readout::end_sensing(team, job.m, w, job.settings);
+      if (!frozen && (last || (records && outputs_velocities(job))))
+        velocity_sync::synchronise(team, job.m, w, job.settings);
     }
     if (records) write_records(team, job, w, row, job.record_every > 0 ? step / job.record_every : 0);
   }
   team.for_each(1, [&](int) {
     if (job.step_index != nullptr) job.step_index[row] = *w.step_index;
   });
-}
-
-// Steps row `row` of a job with the scratch of the calling team.
-template <typename Real, team::Team Team>
-AXION_HD inline void run_row(const Team& team, const StepJob<Real>& job, int row, std::byte* scratch) {
-  const int world = job.world_indices == nullptr ? row : job.world_indices[row];
-  const StepJob<Real>* used = &job;
-  alignas(StepJob<Real>) std::byte copy[sizeof(StepJob<Real>)];  // only where worlds have numbers of their own
-  const auto view = bind_world(job.m, job.worlds + world * job.world_stride, scratch);
-  if (job.own.data != nullptr || job.m.mocap_count > 0) {
-    auto* own = new (copy) StepJob<Real>(job);
-    if (job.own.data != nullptr) use_own_tables(job.own, world, own->m, own->user);
-    if (job.m.mocap_count > 0) take_mocaps(team, *own, view, row);
-    used = own;
-  }
-  run_steps(team, *used, view, row);
 }
 
 }  // namespace axion::step

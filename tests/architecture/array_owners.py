@@ -1,6 +1,6 @@
 """Whose the arrays of a world are: the structs of arrays with their lists, and who may name what of them.
 
-A struct of arrays is a struct in engine/<room>/ with an overload of for_each_field. engine/step/world_view.hpp says which
+A struct of arrays is a struct in engine/<room>/ with an overload of for_each_field. engine/world/world_view.hpp says which
 of them a room hands on to those right of it (bases of WorldView) and which are a room's own (members, w.tree.node).
 """
 
@@ -8,7 +8,7 @@ import re
 
 from source_text import strip_cpp_comments
 
-VIEW = 'engine/step/world_view.hpp'
+VIEW = 'engine/world/world_view.hpp'
 LAYOUT = {VIEW, 'engine/backend/world_places.hpp'}  # say where arrays lie, whosever they are
 
 LIST = re.compile(r'for_each_field\(const (?:model::)?ModelView<Real>& m, (\w+)<Real>& w, F&& f\)\s*\{(.*?)\n\}', re.DOTALL)

@@ -30,6 +30,7 @@ SOURCE_ROOMS = ('engine', 'server', 'clients', 'tests', 'tools', 'deploy', 'prot
 _TO_MODEL = {'base', 'lanes', 'math', 'team', 'model'}
 _TO_TREE = _TO_MODEL | {'constraints', 'problem', 'tree'}
 _TO_NEWTON = _TO_TREE | {'contact_solver', 'reference', 'newton'}
+_TO_STEP = _TO_NEWTON | {'velocity_sync', 'collide', 'readout', 'step'}
 ENGINE_ROOMS = {
     'base': set(),
     'lanes': {'base'},
@@ -44,8 +45,11 @@ ENGINE_ROOMS = {
     'contact_solver': _TO_TREE,
     'reference': _TO_TREE,
     'newton': _TO_TREE | {'contact_solver', 'reference'},
-    'step': _TO_NEWTON | {'collide'},
-    'backend': _TO_NEWTON | {'collide', 'step'},
+    'velocity_sync': _TO_NEWTON,
+    'readout': _TO_MODEL | {'constraints', 'problem', 'collide'},
+    'step': _TO_STEP,
+    'world': _TO_STEP,
+    'backend': _TO_STEP | {'world'},
 }
 SOLVER_ROOMS = {'problem', 'tree', 'contact_solver', 'reference', 'newton'}
 # engine.hpp is the face that the backend implements: it declares, so it includes only what its declarations need.

@@ -64,7 +64,7 @@ class AxionBench(unittest.TestCase):
             self.assertGreater(total + 128, block)
         self.assertEqual({a['owner'] for a in table['arrays']},
                          {'state', 'motion', 'rows', 'system', 'constraints', 'collide', 'tree', 'sweeps', 'reference', 'newton',
-                          'step'})
+                          'step', 'velocity_sync', 'readout', 'world'})
         for text in ('sweeps', 'delassus', 'bytes of scratch'):
             self.assertIn(text, run('axion-bench', '--model', MODEL, '--memory').stdout)
 

@@ -5,7 +5,7 @@
 
 #include "engine/backend/engine_model.hpp"
 #include "engine/model/batch_view.hpp"
-#include "engine/step/world_layout.hpp"
+#include "engine/world/world_layout.hpp"
 
 namespace axion::bench {
 namespace {
@@ -25,10 +25,10 @@ MemoryTable table_of(const backend::EngineModel& model, const model::SolverOptio
   model::WorldView<Real> view{};
   for_each_owner(view, [&](const char* owner, auto& arrays) {
     for_each_field(m, arrays, [&](FieldKind kind, const char* name, auto*& array, std::size_t count) {
-      table.arrays.push_back({owner, name, kind, step::field_bytes(array, count)});
+      table.arrays.push_back({owner, name, kind, world::field_bytes(array, count)});
     });
   });
-  const step::WorldBytes bytes = step::world_bytes(m);
+  const world::WorldBytes bytes = world::world_bytes(m);
   table.world = bytes.world, table.scratch = bytes.scratch;
   return table;
 }

@@ -18,7 +18,7 @@ struct ArrayBytes {
 
 struct MemoryTable {
   std::vector<ArrayBytes> arrays;
-  std::size_t world, scratch;  // of the two blocks (step/world_layout.hpp)
+  std::size_t world, scratch;  // of the two blocks (world/world_layout.hpp)
 };
 
 // Of a world of the batch that `spec` asks for.

@@ -33,7 +33,7 @@ std::uint64_t hash_after_steps(const backend::EngineModel& model, model::Preset 
   job.m = model.arrays<Real>().view();
   job.user = model.user<Real>().view();
   job.settings = model::make_step_settings<Real>(model::make_options(preset), 0.005);
-  const step::WorldBytes bytes = step::world_bytes(job.m);
+  const world::WorldBytes bytes = world::world_bytes(job.m);
   std::vector<std::byte> world(bytes.world), scratch(bytes.scratch), state;
   backend::WorldBlock<Real> block(model, world.data());
   block.set_default_parameters();

@@ -301,6 +301,33 @@ TEST(GivingContact, opens_where_a_motion_does) {
   }
 }
 
+// What is proved of one robot says nothing of another: a finger that 1 kN presses into a block comes out of it, or says
+// that it does not, while another robot's flap is stuck.
+TEST(GivingContact, of_one_robot_lets_no_other_sink_in) {
+  for (const double mass : {1e-4, 1e-3, 1e-2, 0.1}) {
+    for (const double depth : {0.002, 0.004}) {
+      char robot[700];
+      std::snprintf(robot, sizeof robot, R"(<geom type="box" size="0.1 0.1 0.1" pos="1 0 0"/>
+        <body pos="1 0 %g"><joint name="finger" type="slide" axis="0 0 1" damping="0.1"/>
+        <geom type="box" size="0.02 0.02 0.02" mass="%g"/></body></worldbody>
+        <actuator><motor joint="finger"/></actuator></mujoco>)",
+                    0.12 - depth, mass);
+      std::string xml = kPinned[0];
+      xml.replace(xml.find("</worldbody>"), std::string::npos, robot);
+      testing::SingleWorld<float> world(import::imported(xml).scene, options(false), 0.002);
+      world.world().control[0] = -1000;
+      double before = depth;
+      for (int k = 0; k < 100; ++k) {
+        world.step();
+        const double after = depth - world.world().axis_position[1];
+        EXPECT_TRUE(after < before + 1e-4 || (world.record().outcome & kConverged) == 0) << mass << " " << k << after;
+        before = after;
+      }
+      EXPECT_LT(before, 1e-4) << mass << " " << depth;
+    }
+  }
+}
+
 // Two fingers of two links that start up to 27 mm in their palm and in each other.
 std::string fingers(const std::array<double, 9>& of) {
   char text[2000];

@@ -1,5 +1,5 @@
-// Velocities at the instant of the poses by joint trees (step/synchronise_trees.hpp) beside those by one system for the
-// whole world, which serves any: the same equations, solved in other coordinates.
+// Velocities at the instant of the poses by joint trees (velocity_sync/synchronise_trees.hpp) beside those by one
+// system for the whole world, which serves any: the same equations, solved in other coordinates.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/import/mjcf.hpp"
-#include "engine/step/synchronise.hpp"
+#include "engine/velocity_sync/synchronise.hpp"
 #include "tests/physics/exact_options.hpp"
 #include "tests/support/single_world.hpp"
 #include "tests/support/validation.hpp"
@@ -102,23 +102,23 @@ Seen compare(int steps) {
     for (int i = 0; i < m.control_count; ++i) w.control[i] = Real(std::sin(0.05 * n * (i + 1)) + (n / 40 % 2));
     world.step();
     solver::Problem<Real> p{m, w, world.settings(), world.settings().joint_mode, w.record->contact_count};
-    step::note_touches(team, p);
-    const step::TreeLinks links = step::find_links_of_trees(p);
-    EXPECT_TRUE(step::are_trees(team, p));
-    if (links.count > step::kMostLinks || !step::synchronise_trees(team, p, links)) {
+    velocity_sync::note_touches(team, p);
+    const velocity_sync::TreeLinks links = velocity_sync::find_links_of_trees(p);
+    EXPECT_TRUE(velocity_sync::are_trees(team, p));
+    if (links.count > velocity_sync::kMostLinks || !velocity_sync::synchronise_trees(team, p, links)) {
       ++seen.whole;
       continue;
     }
     bool slides = false, sticks = false, pushes = false;
     for (int i = 0; i < p.contact_count; ++i) {
-      slides |= step::noted_touch(p, i) == step::Touch::kSlides,
-          sticks |= step::noted_touch(p, i) == step::Touch::kSticks;
+      slides |= velocity_sync::noted_touch(p, i) == velocity_sync::Touch::kSlides,
+          sticks |= velocity_sync::noted_touch(p, i) == velocity_sync::Touch::kSticks;
     }
     for (int i = 0; i < m.limit_count; ++i) pushes |= w.lambda_joint[p.limit_base() + i] > 0;
     seen.links += links.count > 0, seen.sliding += slides, seen.sticking += sticks, seen.limits += pushes;
     const std::vector<math::Vec3<Real>> v(w.v_plus, w.v_plus + m.body_count),
         omega(w.omega_plus, w.omega_plus + m.body_count);
-    step::synchronise_whole(team, p, true);
+    velocity_sync::synchronise_whole(team, p, true);
     double apart = 0;
     for (int b = 0; b < m.body_count; ++b) {
       apart = std::max(apart, double(math::norm(v[b] - w.v_plus[b])));

@@ -1,8 +1,8 @@
 // Compiled once for each team, AXION_TEAM (CMakeLists.txt).
 #include "tests/support/compiled_step.hpp"
 
-#include "engine/step/run_steps.hpp"
 #include "engine/team/serial_team.hpp"
+#include "engine/world/run_row.hpp"
 
 namespace axion::testing {
 
@@ -15,7 +15,7 @@ void step_once(const Team& team, const model::ModelView<Real>& m, const model::W
 template <typename Real, typename Team>
 void synchronise_once(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                       const model::StepSettings<Real>& settings) {
-  step::synchronise(team, m, w, settings);
+  velocity_sync::synchronise(team, m, w, settings);
 }
 
 template <typename Real, typename Team>
@@ -25,7 +25,7 @@ void run_steps_of(const Team& team, const step::StepJob<Real>& job, const model:
 
 template <typename Real, typename Team>
 void run_row_of(const Team& team, const step::StepJob<Real>& job, int row, std::byte* scratch) {
-  step::run_row(team, job, row, scratch);
+  world::run_row(team, job, row, scratch);
 }
 
 using CompiledTeam = team::AXION_TEAM;

@@ -9,8 +9,8 @@
 #include <cstddef>
 
 #include "engine/model/step_settings.hpp"
-#include "engine/step/world_view.hpp"
 #include "engine/team/serial_team.hpp"
+#include "engine/world/world_view.hpp"
 
 namespace axion::step {
 template <typename Real>
@@ -34,7 +34,7 @@ template <typename Real, typename Team>
 void step_once(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                const model::StepSettings<Real>& settings);
 
-// step::synchronise
+// velocity_sync::synchronise
 template <typename Real, typename Team>
 void synchronise_once(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                       const model::StepSettings<Real>& settings);
@@ -43,7 +43,7 @@ void synchronise_once(const Team& team, const model::ModelView<Real>& m, const m
 template <typename Real, typename Team>
 void run_steps_of(const Team& team, const step::StepJob<Real>& job, const model::WorldView<Real>& w, int row);
 
-// step::run_row
+// world::run_row
 template <typename Real, typename Team>
 void run_row_of(const Team& team, const step::StepJob<Real>& job, int row, std::byte* scratch);
 

@@ -24,13 +24,13 @@ constexpr int kMaxChunkRows = 16;
 class BlockArray {
  public:
   BlockArray() = default;
-  explicit BlockArray(std::size_t bytes) : bytes_(step::align_up(bytes, step::kBlockAlignment)) {
+  explicit BlockArray(std::size_t bytes) : bytes_(world::align_up(bytes, world::kBlockAlignment)) {
     if (bytes_ == 0) return;
-    std::size_t room = bytes_ + step::kBlockAlignment;
+    std::size_t room = bytes_ + world::kBlockAlignment;
     memory_.reset(std::calloc(room, 1));
     void* at = memory_.get();
     if (at == nullptr) throw std::bad_alloc();
-    data_ = static_cast<std::byte*>(std::align(step::kBlockAlignment, bytes_, at, room));
+    data_ = static_cast<std::byte*>(std::align(world::kBlockAlignment, bytes_, at, room));
   }
   std::byte* data() const { return data_; }
   std::size_t size() const { return bytes_; }
@@ -126,7 +126,7 @@ class CpuEngine final : public EngineCore {
     return scratch_bytes > scratch_bytes_ ? std::int64_t(scratch_bytes - scratch_bytes_) * pool_.thread_count() : 0;
   }
 
-  Result<std::unique_ptr<BatchMemory>> allocate(std::shared_ptr<const EngineModel>, DType, step::WorldBytes bytes,
+  Result<std::unique_ptr<BatchMemory>> allocate(std::shared_ptr<const EngineModel>, DType, world::WorldBytes bytes,
                                                 int world_count, Reservation reservation) override {
     auto memory = std::make_unique<CpuMemory>(bytes.world, world_count, std::move(reservation));
     // Grown last: a batch that does not come to be leaves the engine as it was.

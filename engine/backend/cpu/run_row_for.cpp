@@ -8,21 +8,22 @@
 #ifndef AXION_PLAIN_NAMES
 #define axion AXION_JOIN(axion_, AXION_INSTRUCTION_SET)
 #endif
-#include "engine/step/run_steps.hpp"
 #include "engine/team/serial_team.hpp"
+#include "engine/world/run_row.hpp"
 namespace step_here = axion::step;
 namespace team_here = axion::team;
+namespace world_here = axion::world;
 #undef axion
 
 namespace axion::backend {
 
 // A job has the same layout whichever namespace its types are in.
 void AXION_JOIN(run_narrow_, AXION_INSTRUCTION_SET)(const void* job, int row, std::byte* scratch) {
-  step_here::run_row(team_here::SerialTeam{}, *static_cast<const step_here::StepJob<float>*>(job), row, scratch);
+  world_here::run_row(team_here::SerialTeam{}, *static_cast<const step_here::StepJob<float>*>(job), row, scratch);
 }
 
 void AXION_JOIN(run_wide_, AXION_INSTRUCTION_SET)(const void* job, int row, std::byte* scratch) {
-  step_here::run_row(team_here::SerialTeam{}, *static_cast<const step_here::StepJob<double>*>(job), row, scratch);
+  world_here::run_row(team_here::SerialTeam{}, *static_cast<const step_here::StepJob<double>*>(job), row, scratch);
 }
 
 }  // namespace axion::backend

@@ -72,7 +72,7 @@ class CudaEngine final : public EngineCore {
   }
 
   Result<std::unique_ptr<BatchMemory>> allocate(std::shared_ptr<const EngineModel> model, DType precision,
-                                                step::WorldBytes bytes, int world_count,
+                                                world::WorldBytes bytes, int world_count,
                                                 Reservation reservation) override {
     if (Status s = cuda_status(cudaSetDevice(index_), "select the device"); !s.ok()) return s.error();
     auto memory = precision == DType::kFloat32
@@ -178,7 +178,7 @@ class CudaEngine final : public EngineCore {
 
   template <typename Real>
   Result<std::unique_ptr<BatchMemory>> allocate_typed(Models<Real>& models, std::shared_ptr<const EngineModel> model,
-                                                      step::WorldBytes bytes, int world_count,
+                                                      world::WorldBytes bytes, int world_count,
                                                       Reservation reservation) {
     std::erase_if(models, [](const auto& entry) { return entry.second.expired(); });
     const EngineModel* key = model.get();

@@ -13,13 +13,13 @@
 #include "engine/backend/cuda/launch_plan.hpp"
 #include "engine/backend/memory.hpp"
 #include "engine/step/run_steps.hpp"
-#include "engine/step/world_layout.hpp"
+#include "engine/world/world_layout.hpp"
 
 namespace axion::backend {
 
 class CudaMemory : public BatchMemory {
  public:
-  CudaMemory(int device, step::WorldBytes bytes, int world_count, Reservation reservation)
+  CudaMemory(int device, world::WorldBytes bytes, int world_count, Reservation reservation)
       : device_(device), world_bytes_(bytes), world_count_(world_count), reservation_(std::move(reservation)) {}
 
   // Allocates and zeroes; before anything else.
@@ -48,7 +48,7 @@ class CudaMemory : public BatchMemory {
   Status copy_worlds(std::span<const std::int32_t> worlds, bool to_device);
 
   int device_;
-  step::WorldBytes world_bytes_;
+  world::WorldBytes world_bytes_;
   int world_count_;
   DeviceBuffer worlds_;
   DeviceBuffer tables_;
@@ -64,7 +64,7 @@ class CudaMemory : public BatchMemory {
 template <typename Real>
 class TypedCudaMemory final : public CudaMemory {
  public:
-  TypedCudaMemory(int device, std::shared_ptr<const DeviceModel<Real>> model, step::WorldBytes bytes, int world_count,
+  TypedCudaMemory(int device, std::shared_ptr<const DeviceModel<Real>> model, world::WorldBytes bytes, int world_count,
                   Reservation reservation)
       : CudaMemory(device, bytes, world_count, std::move(reservation)), model_(std::move(model)) {}
 

@@ -7,7 +7,7 @@
 
 #include "engine/backend/cuda/buffers.hpp"
 #include "engine/backend/engine_model.hpp"
-#include "engine/step/world_layout.hpp"
+#include "engine/world/world_layout.hpp"
 
 namespace axion::backend {
 
@@ -96,7 +96,7 @@ class DeviceModel {
   // Copies an array to the end of the image; returns where it will be on the device.
   template <typename T>
   const T* append(std::vector<std::byte>& image, const std::vector<T>& array) const {
-    const std::size_t offset = step::align_up(image.size(), step::kFieldAlignment);
+    const std::size_t offset = world::align_up(image.size(), world::kFieldAlignment);
     image.resize(offset + array.size() * sizeof(T));
     if (!array.empty()) std::memcpy(image.data() + offset, array.data(), array.size() * sizeof(T));
     return reinterpret_cast<const T*>(buffer_.data() + offset);

@@ -50,9 +50,9 @@ std::vector<BlockShape> block_shapes(const DeviceLimits& device, const KernelUse
       std::size_t most = device.shared_per_multiprocessor / blocks;
       most = std::min(most - std::min(most, device.reserved_per_block), device.shared_per_block);
       if (most < fixed) continue;
-      std::size_t near = (most - fixed) / step::kBlockAlignment * step::kBlockAlignment;
+      std::size_t near = (most - fixed) / world::kBlockAlignment * world::kBlockAlignment;
       if (wish.near_bytes >= 0) {
-        const std::size_t wanted = step::align_up(wish.near_bytes, step::kFieldAlignment);
+        const std::size_t wanted = world::align_up(wish.near_bytes, world::kFieldAlignment);
         if (wanted > near) continue;
         near = wanted;
       }

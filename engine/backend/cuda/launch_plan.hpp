@@ -43,7 +43,7 @@ struct BlockShape {
 
 // Shared memory that a block asks for when it is launched: its team's storage, then, at near_offset, the near memory.
 AXION_HD constexpr std::size_t near_offset(int threads) {
-  return step::align_up(team::cooperative_bytes(threads), step::kFieldAlignment);
+  return world::align_up(team::cooperative_bytes(threads), world::kFieldAlignment);
 }
 AXION_HD constexpr std::size_t dynamic_shared_bytes(const BlockShape& shape) {
   return near_offset(shape.threads) + shape.near_bytes;

@@ -117,7 +117,7 @@ LaunchStage::Place LaunchStage::plan_job(const step::StepJob<Real>& job) {
     place.output_bytes[k] = record_bytes(job, job.outputs[k].field);
     place.caller[k] = job.outputs[k];
     place.outputs[k] = place.packet_bytes;
-    place.packet_bytes += place.records * step::align_up(place.output_bytes[k], sizeof(double));
+    place.packet_bytes += place.records * world::align_up(place.output_bytes[k], sizeof(double));
   }
   place.packets = add(packet_bytes_, n * place.packet_bytes);
   place.first_group = row_group_count_;
@@ -158,7 +158,7 @@ void LaunchStage::fill_job(step::StepJob<Real>& job, const Place& place) {
   }
   for (int k = 0; k < job.output_count; ++k) {
     job.outputs[k].data = packets_.data() + place.packets + place.outputs[k];
-    job.outputs[k].record_stride = step::align_up(place.output_bytes[k], sizeof(double));
+    job.outputs[k].record_stride = world::align_up(place.output_bytes[k], sizeof(double));
     job.outputs[k].world_stride = place.packet_bytes;
   }
 }
@@ -194,7 +194,7 @@ void LaunchStage::unpack_rows(const Place& place, int first, int count) const {
       std::byte* to = place.caller[k].data + i * place.caller[k].world_stride;
       for (int r = 0; r < place.records; ++r) {
         std::memcpy(to, from, place.output_bytes[k]);
-        from += step::align_up(place.output_bytes[k], sizeof(double)), to += place.caller[k].record_stride;
+        from += world::align_up(place.output_bytes[k], sizeof(double)), to += place.caller[k].record_stride;
       }
     }
   }

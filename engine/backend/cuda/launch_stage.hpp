@@ -88,7 +88,7 @@ class LaunchStage {
     return group + (sizeof(Real) == sizeof(float) ? 0 : kBlockThreads.size());
   }
   static std::size_t add(std::size_t& end, std::size_t bytes) {
-    const std::size_t offset = step::align_up(end, step::kFieldAlignment);
+    const std::size_t offset = world::align_up(end, world::kFieldAlignment);
     end = offset + bytes;
     return offset;
   }

@@ -12,7 +12,7 @@
 
 #include "engine/backend/cuda/statistics_words.hpp"
 #include "engine/backend/world_places.hpp"
-#include "engine/step/run_steps.hpp"
+#include "engine/world/run_row.hpp"
 
 namespace axion::backend {
 
@@ -119,12 +119,12 @@ AXION_HD inline void run_resident(const Team& team, const ResidentLaunch<Real>& 
     if (job.own.data != nullptr) {
       team.for_each(1, [&](int) {
         Job& own = *reinterpret_cast<Job*>(state.job);
-        step::use_own_tables(own.own, world, own.m, own.user);
+        model::use_own_tables(own.own, world, own.m, own.user);
       });
     }
     const Place* slots = launch.places[index].slots;
     team.for_each(kWorldSlots, [&](int i) { bind_field(view, i, slots[i], block, near, far); });
-    if (job.m.mocap_count > 0) step::take_mocaps(team, *reinterpret_cast<Job*>(state.job), *view, row);
+    if (job.m.mocap_count > 0) world::take_mocaps(team, *reinterpret_cast<Job*>(state.job), *view, row);
     run(team, job, *view, row);
     hand_over(team, launch, state, *view, index, row, signals);
   }

@@ -62,7 +62,7 @@ TEST(LaunchPlan, blocks_of_every_shape_fit_on_a_multiprocessor_and_leave_little_
       const std::size_t all = shape.blocks * (block + device.limits.reserved_per_block);
       EXPECT_LE(all, device.limits.shared_per_multiprocessor);
       EXPECT_GT(all + shape.blocks * 256 + kKi, device.limits.shared_per_multiprocessor) << device.name << shape.blocks;
-      EXPECT_EQ(shape.near_bytes % step::kFieldAlignment, 0u);
+      EXPECT_EQ(shape.near_bytes % world::kFieldAlignment, 0u);
     }
   }
 }
@@ -77,7 +77,7 @@ TEST(LaunchPlan, a_wish_is_granted_or_nothing_is) {
     EXPECT_EQ(none[0].blocks, 16);
     const auto some = backend::block_shapes(device.limits, kUse, {.threads = 64, .near_bytes = 31001});
     ASSERT_EQ(some.size(), 1u);
-    EXPECT_EQ(some[0].near_bytes, step::align_up(31001, step::kFieldAlignment));
+    EXPECT_EQ(some[0].near_bytes, world::align_up(31001, world::kFieldAlignment));
     EXPECT_EQ(some[0].blocks, device.name == "H200" ? 6 : device.name == "A100" ? 4 : 2);
     EXPECT_TRUE(backend::block_shapes(device.limits, kUse, {.near_bytes = 1 << 20}).empty());
     EXPECT_TRUE(backend::block_shapes(device.limits, kUse, {.threads = 48}).empty());

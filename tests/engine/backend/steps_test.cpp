@@ -214,7 +214,7 @@ std::vector<std::byte> run_with(const Model& model, const BatchSpec& spec, int s
   job.m = engine_model.arrays<Real>().view();
   job.user = engine_model.user<Real>().view();
   job.settings = model::make_step_settings<Real>(spec.options, spec.dt);
-  const step::WorldBytes bytes = step::world_bytes(job.m);
+  const world::WorldBytes bytes = world::world_bytes(job.m);
   std::vector<std::byte> world(bytes.world), scratch(bytes.scratch);
   backend::WorldBlock<Real> block(engine_model, world.data());
   block.set_default_parameters();

@@ -15,7 +15,7 @@ namespace axion::backend::world_places_test {
 namespace {
 
 using namespace model;
-using namespace step;
+using namespace world;
 
 constexpr std::size_t kAll = std::size_t(1) << 40;
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/constraints/free_motion.hpp"
-#include "engine/step/world_view.hpp"
+#include "engine/world/world_view.hpp"
 
 namespace axion::constraints::body_forces_test {
 namespace {

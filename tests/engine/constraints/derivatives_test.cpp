@@ -7,7 +7,7 @@
 #include "engine/collide/capsule_box.hpp"
 #include "engine/constraints/axis_rows.hpp"
 #include "engine/problem/residual.hpp"
-#include "engine/step/world_view.hpp"
+#include "engine/world/world_view.hpp"
 
 namespace axion {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "engine/model/compile.hpp"
 #include "engine/model/shape_pairs.hpp"
-#include "engine/step/world_layout.hpp"
+#include "engine/world/world_layout.hpp"
 #include "tests/support/scenes.hpp"
 
 namespace axion::model::compile_contacts_test {
@@ -44,7 +44,7 @@ TEST(CompileContacts, a_model_and_its_world_grow_with_the_shapes_and_not_with_th
   std::size_t last_model = 0, last_world = 0;
   for (const int count : {512, 1024, 2048, 4096}) {
     const CompiledModel model = compiled(free_bodies(count, 4));
-    const step::WorldBytes world = step::world_bytes(model.arrays.view());
+    const world::WorldBytes world = world::world_bytes(model.arrays.view());
     const std::size_t bytes = bytes_of(model.arrays), both = world.world + world.scratch;
     EXPECT_LT(bytes, 4096u * count);  // half a kilobyte a shape is enough, whatever vectors keep in reserve
     if (last_model > 0) {

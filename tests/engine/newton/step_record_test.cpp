@@ -54,8 +54,8 @@ void check(const Case& given, const model::SolverOptions& options, unsigned seed
     expect_reported("control", reported[4], exact.control);
     for (int k = 0; k < 5; ++k) {
       greatest[k] = std::max(greatest[k], double(reported[k]));
-      EXPECT_NEAR(world.record().residual_normalised[k], reported[k] / world.settings().tolerance,
-                  1e-5 * reported[k] / world.settings().tolerance);
+      EXPECT_NEAR(world.record().residual_normalised[k], reported[k] / world.settings().velocity_tolerance,
+                  1e-5 * reported[k] / world.settings().velocity_tolerance);
     }
   }
 }

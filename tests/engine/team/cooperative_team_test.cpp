@@ -115,7 +115,7 @@ struct World {
     job.m = model::batch_view(engine_model.arrays<Real>().view(), spec.options);
     job.user = engine_model.user<Real>().view();
     job.settings = model::make_step_settings<Real>(spec.options, spec.dt);
-    const step::WorldBytes bytes = step::world_bytes(job.m);
+    const world::WorldBytes bytes = world::world_bytes(job.m);
     block.resize(bytes.world), scratch.resize(bytes.scratch);
     backend::WorldBlock<Real> world(engine_model, block.data());
     world.set_default_parameters();
@@ -137,7 +137,7 @@ void expect_the_bits_of_one_thread(const model::SceneSpec& scene, model::Preset 
   spec.options.contact_softness = softness;
   World<Real> alone(*model, spec, steps), together(*model, spec, steps);
   run_row_of(team::SerialTeam{}, alone.job, 0, alone.scratch.data());
-  const model::WorldView<Real> view = step::bind_world(together.job.m, together.block.data(), together.scratch.data());
+  const model::WorldView<Real> view = world::bind_world(together.job.m, together.block.data(), together.scratch.data());
   run_block(threads, [&](const HostTeam& team) { run_steps_by_block(team, together.job, view, 0); });
   EXPECT_EQ(together.statistics.world_steps, steps);
   EXPECT_TRUE(alone.block == together.block) << scene.name << " with " << threads << " threads";

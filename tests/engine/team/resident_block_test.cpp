@@ -36,7 +36,7 @@ struct Worlds {
     job.m = model::batch_view(engine_model.arrays<Real>().view(), options);
     job.user = engine_model.user<Real>().view();
     job.settings = model::make_step_settings<Real>(options, 0.005);
-    job.world_stride = step::world_bytes(job.m).world;
+    job.world_stride = world::world_bytes(job.m).world;
     blocks.resize(job.world_stride * count), statistics.resize(count);
     for (int i = 0; i < count; ++i) {
       backend::WorldBlock<Real> world(engine_model, blocks.data() + i * job.world_stride);
@@ -50,7 +50,7 @@ struct Worlds {
   std::vector<std::byte> plain() const {
     Worlds copy = *this;
     copy.blocks = start, copy.job.worlds = copy.blocks.data(), copy.job.statistics = copy.statistics.data();
-    std::vector<std::byte> scratch(step::world_bytes(job.m).scratch);
+    std::vector<std::byte> scratch(world::world_bytes(job.m).scratch);
     for (int row = 0; row < job.world_count; ++row) run_row_of(team::SerialTeam{}, copy.job, row, scratch.data());
     return copy.blocks;
   }

@@ -47,7 +47,7 @@ int expect_the_same_steps(const model::SceneSpec& scene, const model::SolverOpti
     packed.step();
     packed.read();
     step::step_world(warp, shared.model(), shared.world(), shared.settings());
-    step::synchronise(warp, shared.model(), shared.world(), shared.settings());
+    velocity_sync::synchronise(warp, shared.model(), shared.world(), shared.settings());
   }
   expect_the_same_state(
       packed, shared,

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "engine/model/user_layout.hpp"
-#include "engine/step/world_view.hpp"
+#include "engine/problem/step_system.hpp"
 
-namespace axion::step {
+namespace axion::readout {
 
 // After a step that was accepted; needs its scratch.
 template <typename Real, typename Team>
@@ -45,4 +45,4 @@ AXION_HD inline Real break_ratio_of(const model::ModelView<Real>& m, const model
   return 0;
 }
 
-}  // namespace axion::step
+}  // namespace axion::readout

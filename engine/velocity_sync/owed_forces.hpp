@@ -10,17 +10,16 @@
 // synchronise.hpp, which says how these forces are used.
 #pragma once
 
-#include "engine/step/step_world.hpp"
+#include "engine/constraints/adhesion.hpp"
+#include "engine/constraints/axis_laws.hpp"
+#include "engine/problem/linearise.hpp"
+#include "engine/velocity_sync/velocity_sync_scratch.hpp"
 
-namespace axion::step {
+namespace axion::velocity_sync {
 
 inline constexpr double kLeft =
     0.05;  // of 9.81 h: how fast bodies part that have left each other, or slip that do not stick;
 inline constexpr double kStill = 1e-3;  // those that come to stick in this step may have all of their friction
-
-// What a contact does after the step: nothing, it presses and slides, or it sticks. One that jams presses and slides
-// without friction (synchronise.hpp).
-enum class Touch { kNone, kSlides, kSticks, kGlides };
 
 template <typename Real>
 AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i, int row) {
@@ -36,7 +35,7 @@ AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i, int row) {
   return slip < (inside ? most : Real(kStill * 9.81) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
 }
 
-// Touches of moment k, where its rows had a residual: torsional, then rolling friction.
+// Touches of moment k: torsional, then rolling friction.
 template <typename Real>
 AXION_HD_RARE void note_touches_of_moment(const solver::Problem<Real>& p, int k) {
   const model::Contact<Real>& c = p.w.contacts[p.contact_count + k];
@@ -55,30 +54,28 @@ AXION_HD_RARE void note_touches_of_moment(const solver::Problem<Real>& p, int k)
   const Touch torsional = touch(std::abs(lambda[0]), p.w.moments[k].torsional * normal, std::abs(speed(0)));
   const Touch rolling = touch(std::sqrt(lambda[1] * lambda[1] + lambda[2] * lambda[2]), p.w.moments[k].rolling * normal,
                               std::sqrt(speed(1) * speed(1) + speed(2) * speed(2)));
-  p.w.natural_residual[row] = Real(static_cast<int>(torsional));
-  p.w.natural_residual[row + 1] = Real(static_cast<int>(rolling));
+  Touch* touches = p.w.velocity_sync.touch + 2 * (p.contact_count + k);
+  touches[0] = torsional, touches[1] = rolling;
 }
 
-// Touches of all contacts, kept where their normal rows had a residual: they are asked for many times.
+// Touches of all contacts and moments, kept as they are asked for many times.
 template <typename Real, typename Team>
 AXION_HD inline void note_touches(const Team& team, const solver::Problem<Real>& p) {
-  team.for_each(p.contact_count, [&](int i) {
-    const int row = p.contact_base() + 3 * i;
-    p.w.natural_residual[row] = Real(static_cast<int>(touch_of(p, i, row)));
-  });
+  team.for_each(p.contact_count,
+                [&](int i) { p.w.velocity_sync.touch[2 * i] = touch_of(p, i, p.contact_base() + 3 * i); });
   if (p.moment_count > 0) team.for_each(p.moment_count, [&](int k) { note_touches_of_moment(p, k); });
 }
 
 template <typename Real>
 AXION_HD inline Touch noted_touch(const solver::Problem<Real>& p, int i) {
-  return static_cast<Touch>(static_cast<int>(p.w.natural_residual[p.contact_base() + 3 * i]));
+  return p.w.velocity_sync.touch[2 * i];
 }
 
 // Of block i, a moment: whether either friction sticks.
 template <typename Real>
 AXION_HD inline bool moment_holds(const solver::Problem<Real>& p, int i) {
-  const Real* touch = p.w.natural_residual + p.contact_base() + 3 * i;
-  return touch[0] == Real(static_cast<int>(Touch::kSticks)) || touch[1] == Real(static_cast<int>(Touch::kSticks));
+  const Touch* touch = p.w.velocity_sync.touch + 2 * i;
+  return touch[0] == Touch::kSticks || touch[1] == Touch::kSticks;
 }
 
 // The share of the last step's impulses that its debt is.
@@ -146,7 +143,7 @@ AXION_HD_RARE void add_owed_moment(const solver::Problem<Real>& p, int b, int i,
                                    solver::Impulse<Real>& sum) {
   const int row = p.contact_base() + 3 * i;
   for (int r = 0; r < 3; ++r) {
-    if (p.w.natural_residual[row + (r > 0 ? 1 : 0)] == Real(static_cast<int>(Touch::kNone))) continue;
+    if (p.w.velocity_sync.touch[2 * i + (r > 0 ? 1 : 0)] == Touch::kNone) continue;
     sum.add(p.w.row[row + r], share * p.w.lambda[row + r], p.w.contacts[i].body_a == b);
   }
 }
@@ -182,9 +179,9 @@ AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch tou
   const auto gain = [&](int k) { return Real(1) / (give * w.row_scale[row + k]); };
   for (int k = 0; k < 9; ++k) G[k] = 0;
   if (i >= p.contact_count) {
-    const Real sticks = Real(static_cast<int>(Touch::kSticks)), *noted = w.natural_residual + row;
-    if (noted[0] == sticks) G[0] = gain(0);
-    if (noted[1] == sticks) G[4] = gain(1), G[8] = gain(2);
+    const Touch* noted = w.velocity_sync.touch + 2 * i;
+    if (noted[0] == Touch::kSticks) G[0] = gain(0);
+    if (noted[1] == Touch::kSticks) G[4] = gain(1), G[8] = gain(2);
     return;
   }
   if (touch == Touch::kNone) return;
@@ -198,4 +195,4 @@ AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch tou
   }
 }
 
-}  // namespace axion::step
+}  // namespace axion::velocity_sync

@@ -1,35 +1,19 @@
-// Velocities as clients read them: those at the instant of the poses, v_at_pose and omega_at_pose.
+// Velocities at the instant of the poses by one system for the whole world, which serves loops, locks that give way and
+// any contacts: the rows of a step at q⁺, over the time that is owed.
 //
-// A leapfrog's own velocities u belong to the middle of the last step (constraints/force_steps.hpp). The half step of
-// forces that it still owes at the end pose, with the controls and wrench that the step was made with, leads to the
-// instant of the pose:
+//   locks     J(q⁺) v = 0; the impulse is known where they give way
+//   axes      compliance 1/β, residual J v − α/β, over h_o; a limit that pushes keeps its rate
+//   contacts  held ones keep their velocities, by gains G as problem/linearise.hpp has them; known impulses are loads
 //
-//   M̃(v − u) = h/2 (f(q⁺) − d v − …) + Jᵀμ,   J(q⁺) v = 0        one linear solve, as RATTLE has it
-//   joint trees: in their own coordinates (synchronise_trees.hpp)
-//   loops, locks that give way, many contacts between bodies: one system with the step's own solver
-//
-// A step from a state that was set with v adds the same half again, so that reading and setting a state leaves the
-// trajectory unchanged, to rounding where contacts and stiff laws take no part.
-//
-// Contacts give the same share of their last impulses, torsional and rolling friction theirs. As an impact leaves other
-// impulses than the motion after it, those that press also keep the normal velocity they have, and those that stick
-// theirs along the surface; friction of a sliding contact goes with the normal impulse, and turns no slip round.
-// Where that has no solution, as a slender body jams on its end, what slides goes on without friction (loosen_jammed).
-// Torsional and rolling friction that stick keep their rates, and those that do not turn none round. So a body at rest
-// keeps its zero, and a sliding one slows down by half a step's friction. In a pile (newton/attempt.hpp) such a solve
-// has no end: there a tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u
-// itself.
-//
-// In: a step that was accepted, with its scratch. Out: v_at_pose, omega_at_pose; nothing that a step reads is written.
-// Cost: linear in bodies for trees, else one linear solve.
+// In: touches, and a step that was accepted, with its scratch. Out: v_plus, omega_plus. Cost: one linear solve, a few
+// where bodies are free.
 #pragma once
 
-#include "engine/step/jammed_contacts.hpp"
-#include "engine/step/outcome.hpp"
-#include "engine/step/owed_forces.hpp"
-#include "engine/step/synchronise_trees.hpp"
+#include "engine/constraints/adhesion.hpp"
+#include "engine/newton/linear_solver.hpp"
+#include "engine/velocity_sync/owed_forces.hpp"
 
-namespace axion::step {
+namespace axion::velocity_sync {
 
 // alpha, beta, row and axis_impulse of an axis over the time that it owes at the end pose.
 template <typename Real>
@@ -180,7 +164,7 @@ AXION_HD_CALL void hold_contact(const solver::Problem<Real>& p, int i) {
   }
 }
 
-// The same of block i, a moment.
+// Block i, a moment, as hold_contact has contacts.
 template <typename Real>
 AXION_HD_RARE void hold_moment(const solver::Problem<Real>& p, int i) {
   const auto& w = p.w;
@@ -199,7 +183,7 @@ AXION_HD_RARE void hold_moment(const solver::Problem<Real>& p, int i) {
 // little, further solves take that back; in float32 from a hundredth, which rounds less.
 inline constexpr int kFreePasses = 4;
 
-// Rows of tendons and equalities as hold_rows has those of joints.
+// Rows of tendons and equalities as hold_rows has rows of joints.
 template <typename Real, typename Team>
 AXION_HD_RARE void hold_tendons(const Team& team, const solver::Problem<Real>& p) {
   const auto& w = p.w;
@@ -261,94 +245,6 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
   }
 }
 
-// The share of the change that leads from u to v_plus, omega_plus that a contact allows; `held`: the change keeps
-// contacts' rows.
-template <typename Real>
-AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row, bool held) {
-  const auto& w = p.w;
-  const model::Contact<Real>& c = w.contacts[i];
-  const Touch touch = noted_touch(p, i);
-  if (touch == Touch::kNone || (held && touch == Touch::kSticks)) return 1;
-  Real before[3], after[3];
-  for (int k = held ? 1 : 0; k < 3; ++k) {
-    before[k] = constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v, w.omega);
-    after[k] = constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v_plus, w.omega_plus);
-  }
-  Real share = 1;
-  const auto keep_within = [&](Real change) {
-    const Real most = Real(kLeft * 9.81) * p.s.dt, least = change > most ? (most / change) * (most / change) : Real(1);
-    if (least < share) share = least;
-  };
-  if (!held) keep_within(after[0] - before[0]);
-  if (touch != Touch::kSticks) {
-    const Real speed = before[1] * before[1] + before[2] * before[2];
-    const Real ahead = before[1] * after[1] + before[2] * after[2];
-    const Real turned = ahead < 0 ? speed / (speed - ahead) : Real(1);
-    if (turned < share) share = turned;
-  } else if (!held) {
-    const Real s1 = after[1] - before[1], s2 = after[2] - before[2];
-    keep_within(std::sqrt(s1 * s1 + s2 * s2));
-  }
-  return share;
-}
-
-// The same of moment k, whose friction turns no spin and no rolling round.
-template <typename Real>
-AXION_HD_RARE Real share_of_moment(const solver::Problem<Real>& p, int k) {
-  const auto& w = p.w;
-  const model::Contact<Real>& c = w.contacts[p.contact_count + k];
-  const int row = p.moment_base() + 3 * k;
-  Real share = 1, square[3], ahead[3];
-  for (int i = 0; i < 3; ++i) {
-    const Real before = constraints::row_velocity(w.row[row + i], c.body_a, c.body_b, w.v, w.omega);
-    square[i] = before * before;
-    ahead[i] = before * constraints::row_velocity(w.row[row + i], c.body_a, c.body_b, w.v_plus, w.omega_plus);
-  }
-  const auto lower = [&](int part, Real speed, Real on) {
-    const bool slides = w.natural_residual[row + part] == Real(static_cast<int>(Touch::kSlides));
-    if (slides && on < Real(0) && speed / (speed - on) < share) share = speed / (speed - on);
-  };
-  lower(0, square[0], ahead[0]);
-  lower(1, square[1] + square[2], ahead[1] + ahead[2]);
-  return share;
-}
-
-// body_share: the share of its change that body b may take, by what its tree's contacts allow. Returns whether any is
-// cut short.
-template <typename Real, typename Team>
-AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& p, bool held) {
-  const auto& w = p.w;
-  Real cut = team.template max<Real>(p.contact_count, [&](int i) {
-    w.step.contact_share[i] = allowed_share(p, i, p.contact_base() + 3 * i, held);
-    return 1 - w.step.contact_share[i];
-  });
-  if (p.moment_count > 0) {
-    const Real turned = team.template max<Real>(p.moment_count, [&](int k) {
-      const Real share = share_of_moment(p, k);
-      Real& of_contact = w.step.contact_share[w.moments[k].contact];
-      if (share < of_contact) of_contact = share;
-      return 1 - share;
-    });
-    cut = solver::greater(cut, turned);
-  }
-  if (cut == Real(0)) return false;
-  team.for_each(1, [&](int) {
-    for (int b = 0; b < p.m.body_count; ++b) w.step.body_share[b] = 1;
-    const auto lower = [&](int b, Real share) {
-      if (b >= 0 && share < w.step.body_share[b]) w.step.body_share[b] = share;
-    };
-    for (int i = 0; i < p.contact_count; ++i) {
-      lower(w.contacts[i].body_a, w.step.contact_share[i]), lower(w.contacts[i].body_b, w.step.contact_share[i]);
-    }
-    for (int b = p.m.body_count - 1; b >= 0; --b)
-      lower(p.m.bodies[b].parent, w.step.body_share[b]);  // parents come first
-    for (int b = 0; b < p.m.body_count; ++b) {
-      if (p.m.bodies[b].parent >= 0) w.step.body_share[b] = w.step.body_share[p.m.bodies[b].parent];
-    }
-  });
-  return true;
-}
-
 // Whether the solve has a solution: finite velocities, and rigid locks nearer to J(q⁺) v = 0 than the free velocities,
 // whose rates are in w.residual, or within the step's tolerance. Sliding friction makes the system unsymmetric, so that
 // elimination without exchange of rows may break down where loops stand near their dead points.
@@ -371,7 +267,7 @@ AXION_HD_CALL bool is_solved(const Team& team, const solver::Problem<Real>& p) {
     const math::Vec3<Real> sum = w.v_plus[b] + w.omega_plus[b];
     return std::abs(sum.x + sum.y + sum.z) <= std::numeric_limits<Real>::max() ? Real(0) : Real(1);
   });
-  return astray == Real(0) && after <= solver::greater(before, p.s.tolerance);
+  return astray == Real(0) && after <= solver::greater(before, p.s.velocity_tolerance);
 }
 
 // v_plus, omega_plus at the instant of the poses, by one system for the whole world where `held`, else free of joints
@@ -385,45 +281,4 @@ AXION_HD_CALL void synchronise_whole(const Team& team, solver::Problem<Real>& p,
   team.for_each(p.m.body_count, [&](int b) { p.w.v_plus[b] = p.w.v[b], p.w.omega_plus[b] = p.w.omega[b]; });
 }
 
-// Whether v_plus has a body that contacts in overlap, or eased locks, throw: what presses on what no step resolves has
-// any impulse, and nothing follows from half of it.
-template <typename Real, typename Team>
-AXION_HD_RARE bool is_thrown(const Team& team, const solver::Problem<Real>& p) {
-  const Real fast = constraints::fastest_pull(p.s), least = Real(solver::CalmingParameters::kLeastGain) * p.s.dt;
-  return team.template max<Real>(p.m.body_count, [&](int b) {
-    const Real most = solver::greater(fast, math::norm(p.w.v[b])) + least;
-    return math::norm(p.w.v_plus[b]) > most ? Real(1) : Real(0);
-  }) > Real(0);
-}
-
-template <typename Real, team::Team Team>
-AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                               const model::StepSettings<Real>& settings) {
-  if (!settings.half_step_start) {
-    team.for_each(m.body_count, [&](int b) { w.v_at_pose[b] = w.v[b], w.omega_at_pose[b] = w.omega[b]; });
-    return;
-  }
-  solver::Problem<Real> p{m, w, settings, settings.joint_mode, w.record->contact_count};
-  if (m.moment_capacity > 0) p.moment_count = w.moment_count[0];
-  note_touches(team, p);
-  TreeLinks links;
-  if (m.joint_count > 0) links = find_links_of_trees(p);
-  const bool in_trees = links.count <= kMostLinks && are_trees(team, p);
-  bool held = true;
-  const auto lead = [&] {
-    const bool trees = in_trees && synchronise_trees(team, p, links);
-    held = trees || !solver::is_pile(team, p);
-    if (!trees) synchronise_whole(team, p, held);
-  };
-  lead();
-  if (held && loosen_jammed(team, p)) lead();
-  const bool cut = bound_changes(team, p, held);
-  const bool thrown = (w.record->outcome & (kOverlapBit | kEasedBit)) != 0 && is_thrown(team, p);
-  team.for_each(m.body_count, [&](int b) {
-    const Real share = thrown ? Real(0) : cut ? w.step.body_share[b] : Real(1);
-    w.v_at_pose[b] = w.v[b] + share * (w.v_plus[b] - w.v[b]);
-    w.omega_at_pose[b] = w.omega[b] + share * (w.omega_plus[b] - w.omega[b]);
-  });
-}
-
-}  // namespace axion::step
+}  // namespace axion::velocity_sync

@@ -4,13 +4,13 @@
 //   δ = δ⁰ + V Jᵀλ,   λ = −G J δ = −(1 + G J V Jᵀ)⁻¹ G J δ⁰        V of the trees without these contacts
 //
 // Columns of V Jᵀ come by the trees' factors, kPanelWidth side by side. More links than kMostLinks fill so much that
-// the system of synchronise.hpp is solved instead. In: factors of the trees, δ⁰ in their changes. Out: δ. Cost: two
-// passages through the trees for every kPanelWidth rows.
+// the system of synchronise_whole.hpp is solved instead. In: factors of the trees, δ⁰ in their changes. Out: δ. Cost:
+// two passages through the trees for every kPanelWidth rows.
 #pragma once
 
-#include "engine/step/tree_bodies.hpp"
+#include "engine/velocity_sync/tree_bodies.hpp"
 
-namespace axion::step {
+namespace axion::velocity_sync {
 
 inline constexpr int kMostLinks = 4;
 
@@ -187,4 +187,4 @@ AXION_HD_CALL void hold_links(const Team& team, const solver::Problem<Real>& p, 
   });
 }
 
-}  // namespace axion::step
+}  // namespace axion::velocity_sync

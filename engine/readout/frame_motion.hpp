@@ -3,7 +3,7 @@
 
 #include "engine/model/model_data.hpp"
 
-namespace axion::step {
+namespace axion::readout {
 
 // Poses and velocities of the bodies at one instant.
 template <typename Real>
@@ -36,4 +36,4 @@ AXION_HD inline int axis_of_sensor(const model::ModelView<Real>& m, const model:
   return sensor.joint < 0 ? sensor.axis : m.joints[sensor.joint].axis_start + sensor.axis;
 }
 
-}  // namespace axion::step
+}  // namespace axion::readout

@@ -16,8 +16,11 @@
 #include "engine/model/step_motion.hpp"
 #include "engine/newton/newton_scratch.hpp"
 #include "engine/problem/step_system.hpp"
+#include "engine/readout/readout_scratch.hpp"
 #include "engine/reference/reference_scratch.hpp"
 #include "engine/step/step_scratch.hpp"
+#include "engine/velocity_sync/velocity_sync_scratch.hpp"
+#include "engine/world/world_scratch.hpp"
 
 namespace axion::model {
 
@@ -30,6 +33,9 @@ struct WorldView : WorldState<Real>, StepMotion<Real>, constraints::ConstraintRo
   solver::ReferenceScratch<Real> reference;
   solver::NewtonScratch<Real> newton;
   step::StepScratch<Real> step;
+  velocity_sync::VelocitySyncScratch<Real> velocity_sync;
+  readout::ReadoutScratch<Real> readout;
+  world::WorldScratch<Real> world;
 };
 
 // Calls f(name, struct of arrays) for each owner of arrays.
@@ -46,6 +52,9 @@ AXION_HD inline void for_each_owner(WorldView<Real>& w, F&& f) {
   f("reference", w.reference);
   f("newton", w.newton);
   f("step", w.step);
+  f("velocity_sync", w.velocity_sync);
+  f("readout", w.readout);
+  f("world", w.world);
 }
 
 // Every array of a world: for_each_field of its owners, one after the other.

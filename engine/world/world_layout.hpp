@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "engine/step/world_view.hpp"
+#include "engine/world/world_view.hpp"
 
-namespace axion::step {
+namespace axion::world {
 
 inline constexpr std::size_t kFieldAlignment = 64;  // a vector register
 inline constexpr std::size_t kBlockAlignment = 128;
@@ -101,4 +101,4 @@ AXION_HD inline model::WorldView<Real> bind_world(const model::ModelView<Real>& 
   return view;
 }
 
-}  // namespace axion::step
+}  // namespace axion::world

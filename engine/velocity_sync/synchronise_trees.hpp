@@ -9,15 +9,15 @@
 //   U = I S,  W = Sᵀ I,  D = W S + gain,  p' = p − I c
 //
 // gain and push are the laws of its axes; I holds, beside its mass, the rows of contacts with the world (not symmetric
-// where one slides). It is the system of synchronise.hpp without its locks, which are most of its rows: a sixth of the
-// work, and exact in J(q⁺) v = 0. For trees that touch the world alone, or each other by few contacts
+// where one slides). It is the system of synchronise_whole.hpp without its locks, which are most of its rows: a sixth
+// of the work, and exact in J(q⁺) v = 0. For trees that touch the world alone, or each other by few contacts
 // (synchronise_links.hpp). In: a step that was accepted. Out: v_plus, omega_plus. Cost: linear in bodies. Source:
 // Featherstone 2008, Rigid Body Dynamics Algorithms, chapter 7.
 #pragma once
 
-#include "engine/step/synchronise_links.hpp"
+#include "engine/velocity_sync/synchronise_links.hpp"
 
-namespace axion::step {
+namespace axion::velocity_sync {
 
 // Whether nothing acts along tendons that have but limits, bounded efforts and motors.
 template <typename Real, typename Team>
@@ -365,4 +365,4 @@ AXION_HD_CALL bool synchronise_trees(const Team& team, const solver::Problem<Rea
   return true;
 }
 
-}  // namespace axion::step
+}  // namespace axion::velocity_sync

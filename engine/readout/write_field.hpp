@@ -15,11 +15,10 @@
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/model/fields.hpp"
 #include "engine/model/user_layout.hpp"
-#include "engine/step/break_ratios.hpp"
-#include "engine/step/read_sensors.hpp"
-#include "engine/step/world_view.hpp"
+#include "engine/readout/break_ratios.hpp"
+#include "engine/readout/read_sensors.hpp"
 
-namespace axion::step {
+namespace axion::readout {
 
 template <typename T>
 AXION_HD inline void store(std::byte* array, int i, T value) {
@@ -96,8 +95,8 @@ template <typename Real>
 AXION_HD inline void store_joint_impulse(const model::WorldView<Real>& w, const model::UserJoint& joint, int j,
                                          std::byte* out) {
   const bool free = joint.kind == model::JointKind::kFree;
-  store(out, 6 * j, free ? math::Vec3<Real>{} : w.joint_force[joint.joint]);
-  store(out, 6 * j + 3, free ? math::Vec3<Real>{} : w.joint_torque[joint.joint]);
+  store(out, 6 * j, free ? math::Vec3<Real>{} : w.joint_impulse[joint.joint]);
+  store(out, 6 * j + 3, free ? math::Vec3<Real>{} : w.joint_angular_impulse[joint.joint]);
 }
 
 template <typename Real>
@@ -180,4 +179,4 @@ AXION_HD_CALL void write_field(const Team& team, const model::ModelView<Real>& m
   }
 }
 
-}  // namespace axion::step
+}  // namespace axion::readout

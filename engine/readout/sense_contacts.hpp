@@ -8,10 +8,10 @@
 #pragma once
 
 #include "engine/model/shape_pairs.hpp"
-#include "engine/step/frame_motion.hpp"
-#include "engine/step/world_view.hpp"
+#include "engine/model/world_state.hpp"
+#include "engine/readout/frame_motion.hpp"
 
-namespace axion::step {
+namespace axion::readout {
 
 // What contact i exerts on its first body, N.
 template <typename Real>
@@ -204,4 +204,4 @@ AXION_HD_CALL void sense_contacts(const model::ModelView<Real>& m, const model::
   }
 }
 
-}  // namespace axion::step
+}  // namespace axion::readout

@@ -11,12 +11,11 @@
 #include "engine/constraints/axis_laws.hpp"
 #include "engine/constraints/motor_forces.hpp"
 #include "engine/model/user_layout.hpp"
-#include "engine/step/frame_motion.hpp"
-#include "engine/step/joint_effort.hpp"
-#include "engine/step/read_distances.hpp"
-#include "engine/step/world_view.hpp"
+#include "engine/readout/frame_motion.hpp"
+#include "engine/readout/joint_effort.hpp"
+#include "engine/readout/read_distances.hpp"
 
-namespace axion::step {
+namespace axion::readout {
 
 // Numbers of a reading but a user's zeros.
 template <typename Real>
@@ -370,4 +369,4 @@ AXION_HD inline void store_sensor(const model::ModelView<Real>& m, const model::
   }
 }
 
-}  // namespace axion::step
+}  // namespace axion::readout

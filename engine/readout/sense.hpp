@@ -17,18 +17,18 @@
 #include "engine/constraints/free_motion.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
-#include "engine/step/frame_motion.hpp"
-#include "engine/step/sense_contacts.hpp"
-#include "engine/step/world_view.hpp"
+#include "engine/readout/frame_motion.hpp"
+#include "engine/readout/readout_scratch.hpp"
+#include "engine/readout/sense_contacts.hpp"
 
-namespace axion::step {
+namespace axion::readout {
 
 // Before the step: what of its start the sensors will ask for.
 template <typename Real, typename Team>
 AXION_HD inline void begin_sensing(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
   team.for_each(m.body_count, [&](int b) {
-    w.step.start_x[b] = w.x[b], w.step.start_q[b] = w.q[b];
-    w.step.start_v[b] = w.v[b], w.step.start_omega[b] = w.omega[b];
+    w.readout.start_x[b] = w.x[b], w.readout.start_q[b] = w.q[b];
+    w.readout.start_v[b] = w.v[b], w.readout.start_omega[b] = w.omega[b];
   });
 }
 
@@ -38,22 +38,22 @@ AXION_HD_CALL void find_accelerations(const model::ModelView<Real>& m, const mod
                                       const model::StepSettings<Real>& s, int b) {
   const Real time = w.body_force_step[b];
   const Real owed = time - s.dt + w.body_force_debt[b] * s.dt;  // by the last step
-  const math::Quat<Real> q = w.step.start_q[b];
+  const math::Quat<Real> q = w.readout.start_q[b];
   const math::Vec3<Real> I = constraints::body_inertia(m, w, b);
-  math::Vec3<Real>&v = w.step.start_v[b], &omega = w.step.start_omega[b];
+  math::Vec3<Real>&v = w.readout.start_v[b], &omega = w.readout.start_omega[b];
   const math::Vec3<Real> a = (1 / time) * (w.v_plus[b] - v);
   const math::Vec3<Real> free = constraints::gyroscopic_velocity(s.gyroscopic_mode, q, I, omega, s.dt);
   const math::Vec3<Real> turned = (1 / time) * (w.omega_plus[b] - free);
   v += owed * a, omega += owed * turned;
   const math::Vec3<Real> spin = math::rotate_inverse(q, omega);
   const math::Vec3<Real> L = math::cross(spin, math::scale(I, spin));
-  w.step.acceleration[b] = a;
-  w.step.turning[b] = turned - math::rotate(q, math::Vec3<Real>{L.x / I.x, L.y / I.y, L.z / I.z});
+  w.readout.acceleration[b] = a;
+  w.readout.turning[b] = turned - math::rotate(q, math::Vec3<Real>{L.x / I.x, L.y / I.y, L.z / I.z});
 }
 
 template <typename Real>
 AXION_HD inline BodyMotions<Real> start_motions(const model::WorldView<Real>& w) {
-  return {w.step.start_x, w.step.start_q, w.step.start_v, w.step.start_omega};
+  return {w.readout.start_x, w.readout.start_q, w.readout.start_v, w.readout.start_omega};
 }
 
 // Acceleration of a point of body b (-1: the world) at `arm` from its centre of mass.
@@ -61,8 +61,9 @@ template <typename Real>
 AXION_HD inline math::Vec3<Real> point_acceleration(const model::WorldView<Real>& w, int b,
                                                     const math::Vec3<Real>& arm) {
   if (b < 0) return {};
-  const math::Vec3<Real>& omega = w.step.start_omega[b];
-  return w.step.acceleration[b] + math::cross(w.step.turning[b], arm) + math::cross(omega, math::cross(omega, arm));
+  const math::Vec3<Real>& omega = w.readout.start_omega[b];
+  return w.readout.acceleration[b] + math::cross(w.readout.turning[b], arm) +
+         math::cross(omega, math::cross(omega, arm));
 }
 
 // A force and a torque about a point.
@@ -93,7 +94,7 @@ AXION_HD_CALL Load<Real> load_of_subtree(const model::ModelView<Real>& m, const 
       continue;
     }
     const Real scale = w.mass_scale[b];
-    const math::Quat<Real> q = w.step.start_q[b];
+    const math::Quat<Real> q = w.readout.start_q[b];
     const math::Vec3<Real> arm = math::rotate(q, part.p);
     const auto inertia = [&](const math::Vec3<Real>& v) {
       const math::Vec3<Real> u = math::rotate_inverse(q, v);
@@ -101,9 +102,9 @@ AXION_HD_CALL Load<Real> load_of_subtree(const model::ModelView<Real>& m, const 
                                                       math::dot(part.I_row[2], u)});
     };
     const math::Vec3<Real> force = scale * part.mass * (point_acceleration(w, b, arm) - m.gravity);
-    const math::Vec3<Real>& omega = w.step.start_omega[b];
-    load.add(w.step.start_x[b] + arm - p, force, inertia(w.step.turning[b]) + math::cross(omega, inertia(omega)));
-    if (part.is_root) load.add(w.step.start_x[b] - p, -w.force[b], -w.torque[b]);
+    const math::Vec3<Real>& omega = w.readout.start_omega[b];
+    load.add(w.readout.start_x[b] + arm - p, force, inertia(w.readout.turning[b]) + math::cross(omega, inertia(omega)));
+    if (part.is_root) load.add(w.readout.start_x[b] - p, -w.force[b], -w.torque[b]);
   }
   for (int i = 0; i < w.record->contact_count; ++i) {
     const model::Contact<Real>& c = w.contacts[i];
@@ -111,7 +112,7 @@ AXION_HD_CALL Load<Real> load_of_subtree(const model::ModelView<Real>& m, const 
     const bool on_a = hangs(m.shape_contacts[pair.shape_a].part), on_b = hangs(m.shape_contacts[pair.shape_b].part);
     if (on_a == on_b) continue;
     const math::Vec3<Real> force = contact_force(w, i);
-    load.add(w.step.start_x[c.body_a] + c.r_a - p, on_a ? -force : force, {});
+    load.add(w.readout.start_x[c.body_a] + c.r_a - p, on_a ? -force : force, {});
     if (m.moment_capacity > 0) load.torque += on_a ? -contact_torque(m, w, i) : contact_torque(m, w, i);
   }
   for (int l = 0; l < m.loop_count; ++l) {
@@ -120,7 +121,7 @@ AXION_HD_CALL Load<Real> load_of_subtree(const model::ModelView<Real>& m, const 
     if (child == parent) continue;
     const int j = m.joint_count - m.loop_count + l;
     const Real share = (child ? -1 : 1) / w.joint_force_step[j];
-    load.add(w.step.start_x[m.joints[j].child] - p, share * w.joint_force[j], share * w.joint_torque[j]);
+    load.add(w.readout.start_x[m.joints[j].child] - p, share * w.joint_impulse[j], share * w.joint_angular_impulse[j]);
   }
   return load;
 }
@@ -156,7 +157,7 @@ AXION_HD_CALL void sense(const model::ModelView<Real>& m, const model::WorldView
   const auto put = [&](const math::Vec3<Real>& v) { to[0] = v.x, to[1] = v.y, to[2] = v.z; };
   const auto less_gravity = [&] {
     const int b = sensor.frame.body;
-    return (b < 0 ? math::Vec3<Real>{} : point_acceleration(w, b, frame.p - w.step.start_x[b])) - m.gravity;
+    return (b < 0 ? math::Vec3<Real>{} : point_acceleration(w, b, frame.p - w.readout.start_x[b])) - m.gravity;
   };
   switch (sensor.kind) {
     case model::SensorKind::kAccelerometer:
@@ -164,7 +165,7 @@ AXION_HD_CALL void sense(const model::ModelView<Real>& m, const model::WorldView
     case model::SensorKind::kFrameLinearAcceleration:
       return put(less_gravity());
     case model::SensorKind::kFrameAngularAcceleration:
-      return put(sensor.frame.body < 0 ? math::Vec3<Real>{} : w.step.turning[sensor.frame.body]);
+      return put(sensor.frame.body < 0 ? math::Vec3<Real>{} : w.readout.turning[sensor.frame.body]);
     case model::SensorKind::kForce:
       return put(math::rotate_inverse(frame.q, load_of_subtree(m, w, sensor, frame.p).force));
     case model::SensorKind::kTorque:
@@ -196,4 +197,4 @@ AXION_HD_CALL void end_sensing(const Team& team, const model::ModelView<Real>& m
   });
 }
 
-}  // namespace axion::step
+}  // namespace axion::readout

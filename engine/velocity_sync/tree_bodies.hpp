@@ -3,13 +3,13 @@
 
 #include <type_traits>
 
-#include "engine/step/owed_forces.hpp"
-#include "engine/step/step_scratch.hpp"
 #include "engine/tree/tree_assembly.hpp"
+#include "engine/velocity_sync/owed_forces.hpp"
+#include "engine/velocity_sync/velocity_sync_scratch.hpp"
 
-namespace axion::step {
+namespace axion::velocity_sync {
 
-// What is kept of a body in its place of StepScratch::tree_body, in rows of kPanelWidth numbers, of which six count.
+// The numbers of a body in its place of VelocitySyncScratch::tree_body, in rows of kPanelWidth, of which six count.
 template <typename Real>
 struct TreeBody {
   static constexpr int kWidth = solver::kPanelWidth, kRows = 33;
@@ -35,7 +35,7 @@ static_assert(TreeBody<float>::kWidth * TreeBody<float>::kRows <= kTreeBodyStrid
 
 template <typename Real>
 AXION_HD inline TreeBody<Real> tree_body(const solver::Problem<Real>& p, int b) {
-  return {p.w.step.tree_body + b * kTreeBodyStride};
+  return {p.w.velocity_sync.tree_body + b * kTreeBodyStride};
 }
 
 template <typename Real>
@@ -82,4 +82,4 @@ AXION_HD inline bool links_bodies(const solver::Problem<Real>& p, int i) {
   return i < p.contact_count ? noted_touch(p, i) != Touch::kNone : moment_holds(p, i);
 }
 
-}  // namespace axion::step
+}  // namespace axion::velocity_sync

@@ -12,7 +12,7 @@
 #include "engine/model/model_data.hpp"
 #include "engine/model/user_layout.hpp"
 
-namespace axion::step {
+namespace axion::model {
 
 inline constexpr int kOwnTableCount = 21;
 inline constexpr std::uint32_t kModelsOwn = 0xffffffffu;  // offset of an array that is the model's for all worlds
@@ -53,4 +53,4 @@ AXION_HD inline void use_own_tables(const OwnTables& tables, int world, model::M
   });
 }
 
-}  // namespace axion::step
+}  // namespace axion::model

@@ -8,9 +8,9 @@
 
 #include "engine/collide/find_contacts.hpp"
 #include "engine/collide/nearest_points.hpp"
-#include "engine/step/sense_contacts.hpp"
+#include "engine/readout/sense_contacts.hpp"
 
-namespace axion::step {
+namespace axion::readout {
 
 template <typename Real>
 AXION_HD inline collide::ShapePose<Real> shape_at_pose(const model::WorldView<Real>& w,
@@ -76,4 +76,4 @@ AXION_HD inline void project(const model::SensorData<Real>& sensor, const FrameM
   to[1] = sensor.centre[1] + sensor.focal[1] * (seen.y / depth);
 }
 
-}  // namespace axion::step
+}  // namespace axion::readout

@@ -4,9 +4,9 @@
 // the state is written; body_share is scratch. Cost: linear in bodies where something slides. For synchronise.hpp.
 #pragma once
 
-#include "engine/step/owed_forces.hpp"
+#include "engine/velocity_sync/owed_forces.hpp"
 
-namespace axion::step {
+namespace axion::velocity_sync {
 
 template <typename Real>
 AXION_HD inline Real kinetic_energy(const solver::Problem<Real>& p, int b, const math::Vec3<Real>& v,
@@ -27,7 +27,7 @@ AXION_HD_CALL bool loosen_jammed(const Team& team, const solver::Problem<Real>& 
   const auto slides = [&](int i) { return noted_touch(p, i) == Touch::kSlides; };
   if (!(team.template max<Real>(p.contact_count, [&](int i) { return slides(i) ? Real(1) : Real(0); }) > 0))
     return false;
-  Real* excess = w.step.body_share;  // J, of a tree
+  Real* excess = w.velocity_sync.body_share;  // J, of a tree
   team.for_each(p.m.body_count, [&](int b) {
     const Real h = w.body_force_debt[b] * p.s.dt;
     const math::Vec3<Real> push = p.m.gravity + (Real(1) / constraints::body_mass(p.m, w, b)) * w.force_before[b];
@@ -49,9 +49,9 @@ AXION_HD_CALL bool loosen_jammed(const Team& team, const solver::Problem<Real>& 
   };
   if (!(team.template max<Real>(p.contact_count, [&](int i) { return jams(i) ? Real(1) : Real(0); }) > 0)) return false;
   team.for_each(p.contact_count, [&](int i) {
-    if (jams(i)) w.natural_residual[p.contact_base() + 3 * i] = Real(static_cast<int>(Touch::kGlides));
+    if (jams(i)) w.velocity_sync.touch[2 * i] = Touch::kGlides;
   });
   return true;
 }
 
-}  // namespace axion::step
+}  // namespace axion::velocity_sync

@@ -10,9 +10,8 @@
 #include "engine/constraints/axis_laws.hpp"
 #include "engine/constraints/motor_forces.hpp"
 #include "engine/model/tendon_path.hpp"
-#include "engine/step/world_view.hpp"
 
-namespace axion::step {
+namespace axion::readout {
 
 // Of all that hangs on a joint.
 template <typename Real>
@@ -100,4 +99,4 @@ AXION_HD_CALL Real effort_on_axis(const model::ModelView<Real>& m, const model::
   return sum;
 }
 
-}  // namespace axion::step
+}  // namespace axion::readout
