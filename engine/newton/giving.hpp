@@ -180,10 +180,10 @@ AXION_HD_RARE void find_groups(const Team& team, const Problem<Real>& p) {
       int last = -1;
       constraints::for_each_term(p.m.tendons[e], [&](int k) {
         const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
-        for (const int b : {term.a, term.b}) {
-          join(last, b);
-          last = b >= 0 ? b : last;
-        }
+        join(term.a, term.b);
+        join(last, term.a);
+        join(last, term.b);
+        last = term.a >= 0 ? term.a : term.b >= 0 ? term.b : last;
       });
     }
   });
