@@ -348,4 +348,63 @@ Result<std::unique_ptr<Engine>> create_engine(const EngineOptions& options, std:
 // Backends compiled into this build: "cpu", "cuda".
 std::vector<std::string> compiled_backends();
 
+// ---- Linearisation --------------------------------------------------------------------------------------------------
+
+// How a step depends on its state x and its controls: A = dx+/dx, B = dx+/du, C = dy/dx, D = dy/du, where x+ is the
+// state that the step leaves, as clients read it, and y the sensor_data after it. A step begins as after set_state: it
+// knows x, the numbers of the world and its mocap poses, and of the step before nothing. engine/backend/linearise.hpp
+// says how they are found.
+
+enum class CoordinateKind : std::uint8_t { kPosition, kVelocity, kActivation };
+
+// A coordinate of x, all of whose coordinates are changes: nv of position, along the coordinates of joint_velocity (of
+// free joints the displacement of the centre of mass, then the turn, world axes; of balls the turn, parent's axes; of
+// axes that of the joint coordinate), then joint_velocity itself, then activations.
+struct StateCoordinate {
+  CoordinateKind kind = CoordinateKind::kPosition;
+  std::string name;       // of the joint, its axis or part, or the actuator
+  int joint = -1;         // index into ModelInfo::joints; -1 of an activation
+  int actuator = -1;      // index into ModelInfo::actuators of an activation; else -1
+  const char* unit = "";  // "m", "rad", "m/s", "rad/s", "1"
+};
+std::vector<StateCoordinate> state_coordinates(const ModelInfo& info);
+
+// k steps of n worlds, one after the other along a trajectory.
+struct LinearisationSpec {
+  std::vector<std::int32_t> worlds;  // empty: all, in order; else distinct
+  StateUpdate start;                 // on top of the worlds' own state; neither parameters nor snapshots
+  int step_count = 1;                // k >= 1
+  InputView control;                 // [n, k, nu]; absent: the last control of each world
+  double difference = 1e-6;          // by which each coordinate and control is moved either way, in its unit
+};
+
+// Where to; row-major, empty spans are not wanted. x is 2 nv + activations, u is nu, y is sensor_size.
+struct LinearisationOutput {
+  std::span<double> A, B;  // [n, k, x, x], [n, k, x, u]
+  std::span<double> C, D;  // [n, k, y, x], [n, k, y, u]
+  std::span<double> joint_position, joint_velocity,
+      activation;                    // [n, k + 1, ...]: before each step, and after the last
+  std::span<double> sensor_data;     // [n, k, y]: after each step
+  std::span<std::uint32_t> outcome;  // [n, k]: of the step and of all that were made beside it, as of several steps
+  std::span<std::int32_t> kink;  // [n, k, x + u]: 1 where the two sides of a difference are of different active sets
+};
+
+// One that is under way. Nothing of the batch changes; it must not be changed by others before the last item.
+class Linearisation {
+ public:
+  virtual ~Linearisation() = default;
+  // Does the items [first, last), each a launch of few worlds: all of linearisation_items, in turn, from 0 on.
+  virtual Status run(std::size_t first, std::size_t last) = 0;
+  // What its own worlds take on the device at most.
+  virtual std::int64_t memory_bytes() const = 0;
+};
+
+std::size_t linearisation_items(const DeviceInfo& device, const ModelInfo& info, std::size_t worlds, std::size_t steps);
+
+// Checks all and makes the worlds that are stepped. INVALID_ARGUMENT with "batch" for a model whose state joint
+// coordinates do not say: bodies without a joint, joints that give way in their locked directions. The engine is the
+// batch's; what spec and output refer to lives as long as the linearisation.
+Result<std::unique_ptr<Linearisation>> linearise(Engine& engine, const Batch& batch, const LinearisationSpec& spec,
+                                                 const LinearisationOutput& output);
+
 }  // namespace axion

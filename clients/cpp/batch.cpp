@@ -222,6 +222,31 @@ absl::StatusOr<v1::GetDynamicsResponse> Batch::dynamics(const DynamicsArguments&
   return connection_->call(&Stub::GetDynamics, request);
 }
 
+absl::StatusOr<v1::LinearizeResponse> Batch::linearize(const LinearizeArguments& asked,
+                                                       std::span<const std::int32_t> worlds) const {
+  auto request = about<v1::LinearizeRequest>(name(), worlds);
+  const std::int64_t n = worlds.empty() ? world_count() : std::ssize(worlds);
+  auto start = state_update(asked.start, n);
+  if (!start.ok()) {
+    return start.status();
+  }
+  if (start->ByteSizeLong() > 0) {
+    *request.mutable_start() = *std::move(start);
+  }
+  if (!asked.control.empty()) {
+    auto control = make_tensor(asked.control, {n, asked.step_count, field_size("control")}, "control");
+    if (!control.ok()) {
+      return control.status();
+    }
+    *request.mutable_control() = *std::move(control);
+  }
+  request.set_sensors(asked.sensors);
+  if (asked.difference != 0) {
+    request.set_difference(asked.difference);
+  }
+  return connection_->call(&Stub::Linearize, request);
+}
+
 absl::StatusOr<v1::GetSolverStatsResponse> Batch::solver_stats(bool batch_only,
                                                                std::span<const std::int32_t> worlds) const {
   auto request = about<v1::GetSolverStatsRequest>(name(), worlds);

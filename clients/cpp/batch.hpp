@@ -55,6 +55,15 @@ struct DynamicsArguments {
   bool mass_matrix = true, bias_force = true;
 };
 
+// What is linearised: steps one after the other.
+struct LinearizeArguments {
+  std::span<const double> control = {};  // [n, k, nu]; empty: one step with the last control of each world
+  std::int64_t step_count = 1;           // k of `control`
+  StateArguments start = {};             // on top of the worlds' own state; without snapshot
+  bool sensors = true;                   // C, D and sensor_data
+  double difference = 0;                 // by which coordinates and controls are moved; 0: the server's choice
+};
+
 // A handle; movable. One that Client::create_batch made deletes the worlds when it goes out of scope, unless released.
 // Thread-safe except for moves.
 class Batch {
@@ -99,6 +108,10 @@ class Batch {
   // Poses and Jacobians of frames, mass matrices and bias forces of the joint tree.
   absl::StatusOr<v1::GetDynamicsResponse> dynamics(const DynamicsArguments& asked = {},
                                                    std::span<const std::int32_t> worlds = {}) const;
+  // How each of k steps depends on the state that it begins with and on its control: A [n, k, x, x], B [n, k, x, nu], C
+  // [n, k, y, x] and D [n, k, y, nu], in the coordinates that the answer lists. Nothing of the batch changes.
+  absl::StatusOr<v1::LinearizeResponse> linearize(const LinearizeArguments& asked = {},
+                                                  std::span<const std::int32_t> worlds = {}) const;
   // batch_only leaves out the rows of the worlds.
   absl::StatusOr<v1::GetSolverStatsResponse> solver_stats(bool batch_only = true,
                                                           std::span<const std::int32_t> worlds = {}) const;

@@ -65,6 +65,21 @@ class EngineBatch : public Batch {
   StepStatistics finish_step(const StepRequest& request);
   std::int64_t field_bytes(Field field) const;
 
+  // ---- For linearisations (linearise.cpp) ----
+  // A real field of one world as doubles.
+  Result<std::vector<double>> read_doubles(Field field, int world) const;
+  // Scales of a world's masses, friction and gains, one after the other; and all worlds with these.
+  Result<std::vector<double>> read_scales(int world) const;
+  Status write_scales(std::span<const double> scales);
+  // The row of a world with the model's numbers filled in, or none where no world of the batch has numbers of its own;
+  // and all worlds with these numbers, whose states are to be set anew.
+  std::vector<double> own_numbers(int world) const;
+  Status give_numbers(const std::vector<double>& row);
+  // The model as all worlds have it that were given such numbers, else the batch's.
+  virtual const model::CompiledModel& common_model() const = 0;
+  // What stands for the active set of each world's last step, the first after a reset (active_set.hpp).
+  Result<std::vector<std::uint64_t>> active_sets(std::span<const std::int32_t> worlds) const;
+
  protected:
   // `row` of the request is `world` of the batch.
   virtual void start_world(const BatchOverrides& overrides, int row, std::byte* block) const = 0;
@@ -93,6 +108,11 @@ class EngineBatch : public Batch {
                             std::byte* block, const PairDistances& out) const = 0;
   virtual void dynamics_of(const DynamicsQuery& query, int row, int world, std::byte* block,
                            const Dynamics& out) const = 0;
+  virtual std::vector<double> scales_of(std::byte* block) const = 0;
+  virtual void set_scales(std::span<const double> scales, std::byte* block) const = 0;
+  // All worlds have been given the same numbers.
+  virtual void keep_common_model() = 0;
+  virtual std::uint64_t active_set_of(int world, std::byte* block) const = 0;
   virtual std::string write_snapshot(int world, std::byte* block, const std::uint32_t* outcome) const = 0;
   virtual Status check_snapshot(std::string_view snapshot, const std::string& name) const = 0;
   virtual std::int64_t read_snapshot(std::string_view snapshot, std::byte* block) const = 0;
@@ -132,6 +152,9 @@ class TypedBatch final : public EngineBatch {
  public:
   using EngineBatch::EngineBatch;
   DType real_dtype() const override;
+  const model::CompiledModel& common_model() const override {
+    return common_ == nullptr ? model().compiled() : *common_;
+  }
   Result<std::vector<ContactInfo>> contacts(int world) const override;
   Result<WorldStatistics> statistics(int world) const override;
   using EngineBatch::statistics;
@@ -159,13 +182,18 @@ class TypedBatch final : public EngineBatch {
                     const PairDistances& out) const override;
   void dynamics_of(const DynamicsQuery& query, int row, int world, std::byte* block,
                    const Dynamics& out) const override;
+  std::vector<double> scales_of(std::byte* block) const override;
+  void set_scales(std::span<const double> scales, std::byte* block) const override;
+  void keep_common_model() override;
+  std::uint64_t active_set_of(int world, std::byte* block) const override;
   std::string write_snapshot(int world, std::byte* block, const std::uint32_t* outcome) const override;
   Status check_snapshot(std::string_view snapshot, const std::string& name) const override;
   std::int64_t read_snapshot(std::string_view snapshot, std::byte* block) const override;
   WorldModel<Real> world_model(int world) const;
   struct TypedRows;
 
-  std::unique_ptr<Variation<Real>> variation_;  // null until a world has numbers of its own
+  std::unique_ptr<Variation<Real>> variation_;          // null until a world has numbers of its own
+  std::shared_ptr<const model::CompiledModel> common_;  // of all worlds, where give_numbers was the last to give any
 };
 
 extern template class TypedBatch<float>;

@@ -19,6 +19,14 @@ struct BodyStates {
 void place_velocities(const model::CompiledModel& model, const UserArrays<double>& user, const double* joint_position,
                       const double* joint_velocity, BodyStates& bodies);
 
+// Joint coordinates that are moved by `change` (nv values) along the coordinates of joint_velocity: of a free joint the
+// centre of mass is displaced, then the body turned about it, world axes; a ball is turned, parent's axes.
+std::vector<double> displaced(const model::CompiledModel& model, const UserArrays<double>& user,
+                              const std::vector<double>& joint_position, const std::vector<double>& change);
+// The inverse: the change (nv values) that leads from one to the other, turns by less than half a revolution.
+std::vector<double> displacement(const model::CompiledModel& model, const UserArrays<double>& user,
+                                 const std::vector<double>& from, const std::vector<double>& to);
+
 // A quaternion of any length above zero, as a unit quaternion.
 math::Quat<double> unit_quaternion(const double* wxyz);
 

@@ -144,36 +144,10 @@ class DynamicsOfWorld {
     }
   }
 
-  // The joint coordinates a time h later, the rates held.
-  std::vector<double> moved(double h) const {
-    std::vector<double> q = position_;
-    const auto turn = [&](std::size_t i, const Vec& by) {
-      const Quat old{q[i], q[i + 1], q[i + 2], q[i + 3]};
-      const Quat now = math::normalized(math::exp_rotation(by) * old);
-      q[i] = now.w, q[i + 1] = now.x, q[i + 2] = now.y, q[i + 3] = now.z;
-      return std::pair(old, now);
-    };
-    for (const model::UserJoint& joint : user_.joints) {
-      if (!joint.has_coordinates) continue;
-      const std::size_t p = at(joint.position_start), v = at(joint.velocity_start);
-      const Vec first = joint.kind == model::JointKind::kAxes ? Vec{} : vector_at(velocity_, v);
-      if (joint.kind == model::JointKind::kFree) {
-        const Vec center = model_.p_BC[at(joint.child)];
-        const auto [before, after] = turn(p + 3, h * vector_at(velocity_, v + 3));
-        const Vec origin = vector_at(q, p) + h * first + math::rotate(before, center) - math::rotate(after, center);
-        put(q, p, origin);
-      } else if (joint.kind == model::JointKind::kBall) {
-        turn(p, h * first);
-      } else {
-        const int count = model_.arrays.joints[at(joint.joint)].axis_count;
-        for (int k = 0; k < count; ++k) q[p + at(k)] += h * velocity_[v + at(k)];
-      }
-    }
-    return q;
-  }
-
   Column velocities_later(double h) const {
-    const std::vector<double> q = moved(h);
+    std::vector<double> by = velocity_;
+    for (double& rate : by) rate *= h;
+    const std::vector<double> q = displaced(model_, user_, position_, by);
     BodyStates later = bodies_;
     model::forward_kinematics(model_, q.data(), later.x, later.q);
     return velocities(q, later, velocity_);

@@ -1,6 +1,7 @@
 // The part of a batch that knows its precision.
 #include <algorithm>
 
+#include "engine/backend/active_set.hpp"
 #include "engine/backend/checks.hpp"
 #include "engine/backend/engine_batch.hpp"
 #include "engine/backend/queries.hpp"
@@ -86,7 +87,10 @@ void TypedBatch<Real>::get_world(std::span<const OutputView> out, int row, int w
 
 template <typename Real>
 WorldModel<Real> TypedBatch<Real>::world_model(int world) const {
-  return variation_ == nullptr ? WorldModel<Real>(model()) : variation_->world(model(), world);
+  if (variation_ == nullptr) return WorldModel<Real>(model());
+  WorldModel<Real> own = variation_->world(model(), world);
+  if (common_ != nullptr) own.know(common_);
+  return own;
 }
 
 template <typename Real>
@@ -176,6 +180,42 @@ void TypedBatch<Real>::dynamics_of(const DynamicsQuery& query, int row, int worl
   work_out_dynamics(own.compiled(), model().template user<double>(), state.bodies(),
                     state.read_reals(Field::kJointPosition, own.user.position_count),
                     state.read_reals(Field::kJointVelocity, own.user.velocity_count), scale, query, row, out);
+}
+
+template <typename Real>
+void TypedBatch<Real>::keep_common_model() {
+  common_ = nullptr;
+  if (variation_->row(0).empty()) return;
+  common_ = std::make_shared<const model::CompiledModel>(variation_->world(model(), 0).compiled());
+}
+
+template <typename Real>
+std::vector<double> TypedBatch<Real>::scales_of(std::byte* block) const {
+  const WorldBlock<Real> world(model(), block);
+  const model::WorldView<Real>& w = world.view();
+  const model::ModelView<Real>& m = world.model().m;
+  std::vector<double> scales(w.mass_scale, w.mass_scale + m.body_count);
+  scales.push_back(static_cast<double>(w.friction_scale[0]));
+  scales.insert(scales.end(), w.gain_scale, w.gain_scale + m.control_count);
+  return scales;
+}
+
+template <typename Real>
+void TypedBatch<Real>::set_scales(std::span<const double> scales, std::byte* block) const {
+  const WorldBlock<Real> world(model(), block);
+  const model::WorldView<Real>& w = world.view();
+  const auto bodies = static_cast<std::size_t>(world.model().m.body_count);
+  const auto to_real = [](double scale) { return static_cast<Real>(scale); };
+  std::transform(scales.begin(), scales.begin() + bodies, w.mass_scale, to_real);
+  w.friction_scale[0] = to_real(scales[bodies]);
+  std::transform(scales.begin() + bodies + 1, scales.end(), w.gain_scale, to_real);
+}
+
+template <typename Real>
+std::uint64_t TypedBatch<Real>::active_set_of(int world, std::byte* block) const {
+  const WorldBlock<Real> state(world_model(world), block);
+  const model::StepSettings<Real> settings = model::make_step_settings<Real>(spec().options, spec().dt);
+  return hash_of_active_set(state.model().m, state.view(), settings);
 }
 
 template <typename Real>

@@ -46,6 +46,9 @@ class WorldModel {
     return *varied_;
   }
 
+  // What compiled() would make, made before.
+  void know(std::shared_ptr<const model::CompiledModel> varied) { varied_ = std::move(varied); }
+
   // Has what stands on mocap bodies where these are in `w`. Asked again, the tables follow.
   void stand_on_mocaps(const model::WorldView<Real>& w) {
     if (m.mocap_count == 0) return;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "server/rpc/query_answer.hpp"
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/scene_conversion.hpp"
 #include "server/rpc/simulation_service.hpp"
@@ -40,30 +41,6 @@ absl::StatusOr<std::vector<double>> take_vectors(absl::string_view field, const 
                                                 : double(reinterpret_cast<const float*>(view->data)[i]);
   }
   return numbers;
-}
-
-std::span<double> make_doubles(const Shape& shape, v1::Tensor& tensor) {
-  auto* data = reinterpret_cast<double*>(make_tensor(DType::kFloat64, shape, tensor));
-  return {data, schedule::element_count(shape)};
-}
-
-double bytes_of(std::initializer_list<Shape> shapes) {
-  double bytes = 4096;
-  for (const Shape& shape : shapes) {
-    double count = sizeof(double);
-    for (const std::int64_t extent : shape) count *= static_cast<double>(extent);
-    bytes += count;
-  }
-  return bytes;
-}
-
-absl::Status take_room(double bytes, const schedule::Limits& limits, schedule::MemoryHold& memory) {
-  if (absl::Status fits = check_answer_bytes(bytes, limits); !fits.ok()) return fits;
-  return memory.grow(2 * static_cast<std::int64_t>(bytes), "the answer");
-}
-
-absl::Status from(const Status& status) {
-  return status.ok() ? absl::OkStatus() : schedule::from_engine(status.error());
 }
 
 // The whole of a query, which needs no device: beside it where it is asked in many pieces.
@@ -151,7 +128,9 @@ void SimulationService::CastRays(UnaryCall* call, const v1::CastRaysRequest* req
     const auto asked =
         std::make_shared<const RaysAsked>(RaysAsked{*std::move(worlds), *std::move(origins), *std::move(directions)});
     query.origins = asked->origins, query.directions = asked->directions;
-    const auto check = [batch, asked, query](Engine&) { return from(batch->engine->check(asked->worlds, query)); };
+    const auto check = [batch, asked, query](Engine&) {
+      return from_query(batch->engine->check(asked->worlds, query));
+    };
     const auto cast = [batch, asked, query, blocks, hits, of_worlds](Engine&, std::size_t first, std::size_t last) {
       return blocks.for_each(first, last, [&](const Blocks::Part& part) {
         RayQuery some = query;
@@ -160,7 +139,7 @@ void SimulationService::CastRays(UnaryCall* call, const v1::CastRaysRequest* req
         some.rays = static_cast<int>(part.count);
         const RayHits to{hits.distance.subspan(part.at, part.size()), hits.shape.subspan(part.at, part.size())};
         const auto group = schedule::group_of(asked->worlds, part.first_world, part.last_world);
-        return from(batch->engine->cast_rays(group, some, to));
+        return from_query(batch->engine->cast_rays(group, some, to));
       });
     };
     return Work{check_of(check, blocks.count()), {.count = blocks.count(), .run = cast}};
@@ -184,7 +163,7 @@ void SimulationService::GetDistances(UnaryCall* call, const v1::GetDistancesRequ
     const double most = request->has_max_distance() ? request->max_distance() : kDefaultDistance;
     const Blocks blocks(shape[0], shape[1]);
     const auto check = [batch, worlds = *worlds, pairs, most](Engine&) {
-      return from(batch->engine->check(worlds, pairs, most));
+      return from_query(batch->engine->check(worlds, pairs, most));
     };
     const auto measure = [batch, blocks, pairs = std::move(pairs), out, most, worlds = *std::move(worlds)](
                              Engine&, std::size_t first, std::size_t last) {
@@ -192,8 +171,8 @@ void SimulationService::GetDistances(UnaryCall* call, const v1::GetDistancesRequ
         const PairDistances to{out.distance.subspan(part.at, part.size()),
                                out.point_a.subspan(3 * part.at, 3 * part.size()),
                                out.point_b.subspan(3 * part.at, 3 * part.size())};
-        return from(batch->engine->distances(schedule::group_of(worlds, part.first_world, part.last_world),
-                                             std::span(pairs).subspan(part.first, part.count), most, to));
+        return from_query(batch->engine->distances(schedule::group_of(worlds, part.first_world, part.last_world),
+                                                   std::span(pairs).subspan(part.first, part.count), most, to));
       });
     };
     return Work{check_of(check, blocks.count()), {.count = blocks.count(), .run = measure}};
@@ -222,7 +201,9 @@ void SimulationService::GetDynamics(UnaryCall* call, const v1::GetDynamicsReques
                  {}};
     if (query.mass_matrix) out.mass_matrix = make_doubles(mass, *response->mutable_mass_matrix());
     if (query.bias_force) out.bias_force = make_doubles(bias, *response->mutable_bias_force());
-    const auto check = [batch, worlds = *worlds, query](Engine&) { return from(batch->engine->check(worlds, query)); };
+    const auto check = [batch, worlds = *worlds, query](Engine&) {
+      return from_query(batch->engine->check(worlds, query));
+    };
     const auto work_out = [batch, query, out, n = static_cast<std::size_t>(n), worlds = *std::move(worlds)](
                               Engine&, std::size_t first, std::size_t last) {
       const auto of_worlds = [&](std::span<double> all) {
@@ -231,7 +212,7 @@ void SimulationService::GetDynamics(UnaryCall* call, const v1::GetDynamicsReques
       };
       const Dynamics to{of_worlds(out.frame_pose), of_worlds(out.jacobian), of_worlds(out.mass_matrix),
                         of_worlds(out.bias_force)};
-      return from(batch->engine->dynamics(schedule::group_of(worlds, first, last), query, to));
+      return from_query(batch->engine->dynamics(schedule::group_of(worlds, first, last), query, to));
     };
     return Work{check_of(check, static_cast<std::size_t>(n)), {.count = static_cast<std::size_t>(n), .run = work_out}};
   };

@@ -179,24 +179,25 @@ absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const
 }
 
 absl::StatusOr<StateUpdate> to_state(const v1::StateUpdate& message, const schedule::BatchInfo& batch,
-                                     std::int64_t count) {
+                                     std::int64_t count, absl::string_view path) {
   const ModelInfo& model = batch.model->info();
   const auto bodies = static_cast<std::int64_t>(model.bodies.size());
   StateUpdate state;
+  const auto at = [path](const char* name) { return absl::StrCat(path, ".", name); };
   absl::Status status =
-      take("state.body_pose", message.has_body_pose(), message.body_pose(), {count, bodies, 7}, state.body_pose);
-  status.Update(take("state.body_velocity", message.has_body_velocity(), message.body_velocity(), {count, bodies, 6},
+      take(at("body_pose"), message.has_body_pose(), message.body_pose(), {count, bodies, 7}, state.body_pose);
+  status.Update(take(at("body_velocity"), message.has_body_velocity(), message.body_velocity(), {count, bodies, 6},
                      state.body_velocity));
-  status.Update(take("state.joint_position", message.has_joint_position(), message.joint_position(),
+  status.Update(take(at("joint_position"), message.has_joint_position(), message.joint_position(),
                      {count, model.joint_position_count}, state.joint_position));
-  status.Update(take("state.joint_velocity", message.has_joint_velocity(), message.joint_velocity(),
+  status.Update(take(at("joint_velocity"), message.has_joint_velocity(), message.joint_velocity(),
                      {count, model.joint_velocity_count}, state.joint_velocity));
-  status.Update(take("state.activation", message.has_activation(), message.activation(),
+  status.Update(take(at("activation"), message.has_activation(), message.activation(),
                      {count, field_shape(model, Field::kActivation).front()}, state.activation));
-  status.Update(take("state.mocap_pose", message.has_mocap_pose(), message.mocap_pose(),
+  status.Update(take(at("mocap_pose"), message.has_mocap_pose(), message.mocap_pose(),
                      {count, static_cast<std::int64_t>(model.mocaps.size()), 7}, state.mocap_pose));
-  status.Update(take("state.time", message.has_time(), message.time(), {count}, state.time));
-  status.Update(take_parameters("state.parameters", message.parameters(), model, count, state.parameters));
+  status.Update(take(at("time"), message.has_time(), message.time(), {count}, state.time));
+  status.Update(take_parameters(at("parameters"), message.parameters(), model, count, state.parameters));
   state.snapshots.assign(message.snapshot().begin(), message.snapshot().end());
   if (!status.ok()) return status;
   return state;

@@ -40,9 +40,9 @@ absl::StatusOr<schedule::StepWork> to_step(const v1::StepRequest& request, const
                                            const schedule::Limits& limits, schedule::MemoryHold& memory,
                                            v1::StepResponse& response);
 
-// `count` worlds.
+// `count` worlds. Errors name fields below `path`.
 absl::StatusOr<StateUpdate> to_state(const v1::StateUpdate& message, const schedule::BatchInfo& batch,
-                                     std::int64_t count);
+                                     std::int64_t count, absl::string_view path = "state");
 
 absl::StatusOr<BatchOverrides> to_overrides(const v1::BatchOverrides& message, const ModelInfo& model,
                                             std::int64_t count);

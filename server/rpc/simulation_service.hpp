@@ -129,6 +129,7 @@ class SimulationService final {
   void CastRays(UnaryCall* call, const v1::CastRaysRequest* request, v1::CastRaysResponse* response);
   void GetDistances(UnaryCall* call, const v1::GetDistancesRequest* request, v1::GetDistancesResponse* response);
   void GetDynamics(UnaryCall* call, const v1::GetDynamicsRequest* request, v1::GetDynamicsResponse* response);
+  void Linearize(UnaryCall* call, const v1::LinearizeRequest* request, v1::LinearizeResponse* response);
   // NOLINTEND(readability-identifier-naming)
 
  private:

@@ -137,6 +137,11 @@ grpc::ServerUnaryReactor* WireService::GetDynamics(grpc::CallbackServerContext* 
   return serve(service_, "GetDynamics", &SimulationService::GetDynamics, context, request, response);
 }
 
+grpc::ServerUnaryReactor* WireService::Linearize(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* response) {
+  return serve(service_, "Linearize", &SimulationService::Linearize, context, request, response);
+}
+
 grpc::ServerUnaryReactor* WireService::SaveSnapshot(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return serve(service_, "SaveSnapshot", &SimulationService::SaveSnapshot, context, request, response);

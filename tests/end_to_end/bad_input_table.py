@@ -19,7 +19,7 @@ import axion
 import grpc
 import numpy as np
 from axion.v1 import scene_pb2, simulation_pb2 as sim
-from axion.v1 import asset_pb2, query_pb2, snapshot_pb2, solver_pb2, state_pb2, tensor_pb2
+from axion.v1 import asset_pb2, linearize_pb2, query_pb2, snapshot_pb2, solver_pb2, state_pb2, tensor_pb2
 from google.protobuf import message_factory
 from google.protobuf.descriptor import FieldDescriptor as Field
 from google.protobuf.message import DecodeError
@@ -209,6 +209,9 @@ class Requests:
                 batch=self.batch, world_indices=worlds, mass_matrix=True, bias_force=True,
                 frames=[scene_pb2.FrameSpec(body=1, pose=scene_pb2.Pose(position=scene_pb2.Vec3(x=1),
                                                                         rotation=scene_pb2.Quaternion(w=1)))])),
+            ('Linearize', linearize_pb2.LinearizeRequest(
+                batch=self.batch, world_indices=worlds, start=joints, difference=1e-5, sensors=True,
+                control=axion.to_tensor(np.zeros((2, 1, model.control_count))))),
             ('SaveSnapshot', snapshot_pb2.SaveSnapshotRequest(batch=self.batch, display_name='x', return_content=True)),
             ('RestoreSnapshot', snapshot_pb2.RestoreSnapshotRequest(snapshot=kept.name, batch=self.batch)),
             ('ListSnapshots', snapshot_pb2.ListSnapshotsRequest(page_size=1, page_token='x')),

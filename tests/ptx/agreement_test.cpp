@@ -10,6 +10,7 @@
 
 #include "engine/import/mjcf.hpp"
 #include "tests/bench/robustness_scenes.hpp"
+#include "tests/engine/backend/linearising.hpp"
 #include "tests/engine/backend/scenes.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/properties/random_scenes.hpp"
@@ -119,6 +120,18 @@ TEST(Agreement, sensors_of_every_kind) {
       });
       EXPECT_EQ(records[0], records[1]);
     }
+  }
+}
+
+// A launch of another precision and other options than the batch's, in worlds that the device gets for it.
+TEST(Agreement, linearisations) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+    Pair pair(batch_spec(compile_scene(four_bar()), 2, precision), 32);
+    pair.both([](Engine&, Batch& batch) { scatter_worlds(batch); });
+    std::vector<Answer> answers;
+    pair.both([&](Engine& engine, Batch& batch) { answers.push_back(linearised(engine, batch, {})); });
+    EXPECT_EQ(answers[0], answers[1]);
+    EXPECT_EQ(difference(*pair.left, *pair.right), "");
   }
 }
 

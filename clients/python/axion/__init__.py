@@ -25,6 +25,7 @@ from axion.files import read_mjcf, read_urdf
 from axion.fleet import Fleet
 from axion.fleet_batch import FleetBatch
 from axion.frames import to_pandas, to_xarray
+from axion.linearisation import Linearisation
 from axion.model import Model
 from axion.names import Named
 from axion.options import solver_options
@@ -59,10 +60,11 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET", "Distances", "Dynamics",
-    "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Frame", "Histogram",
-    "InternalError", "InvalidArgumentError", "Model", "Named", "NotFoundError", "Outcome", "PermissionDeniedError", "RayHits",
-    "ResourceExhaustedError", "Scene", "State", "StepResult", "StepStream", "TaskResult", "UnauthenticatedError",
-    "UnavailableError", "UnimplementedError", "Watch", "WorldStats", "__version__", "local", "read_mjcf", "read_urdf",
-    "solver_options", "task_spec", "to_array", "to_pandas", "to_tensor", "to_xarray",
+    "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET", "Distances",
+    "Dynamics", "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Frame",
+    "Histogram", "InternalError", "InvalidArgumentError", "Linearisation", "Model", "Named", "NotFoundError",
+    "Outcome", "PermissionDeniedError", "RayHits", "ResourceExhaustedError", "Scene", "State", "StepResult",
+    "StepStream", "TaskResult", "UnauthenticatedError", "UnavailableError", "UnimplementedError", "Watch",
+    "WorldStats", "__version__", "local", "read_mjcf", "read_urdf", "solver_options", "task_spec", "to_array",
+    "to_pandas", "to_tensor", "to_xarray",
 ]

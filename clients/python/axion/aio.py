@@ -256,6 +256,7 @@ class Batch(BatchRequests):
     cast_rays = _awaited(BlockingBatch.cast_rays)
     distances = _awaited(BlockingBatch.distances)
     dynamics = _awaited(BlockingBatch.dynamics)
+    linearise = _awaited(BlockingBatch.linearise)
     world_stats = _awaited(BlockingBatch.world_stats)
     keep_alive = _awaited(BlockingBatch.keep_alive)
     save_snapshot = _awaited(BlockingBatch.save_snapshot)

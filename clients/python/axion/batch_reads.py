@@ -12,10 +12,11 @@ from axion import results, tensors
 from axion.arguments import checked
 from axion.batch_requests import BatchRequests, IndexOfName
 from axion.calls import Calls
+from axion.linearisation import Linearisation
 from axion.names import Choices
 from axion.tensors import Worlds
 from axion.texts import documented_call
-from axion.v1 import query_pb2, scene_pb2, simulation_pb2, state_pb2
+from axion.v1 import linearize_pb2, query_pb2, scene_pb2, simulation_pb2, state_pb2
 
 _Result = TypeVar("_Result")
 
@@ -215,6 +216,49 @@ class BatchReads(BatchRequests, Calls):
         return self._ask_of_names("GetDynamics", lambda index: query_pb2.GetDynamicsRequest(
             batch=self.name, world_indices=self._indices(worlds), frames=[_frame(index, body, pose) for body, pose in wanted],
             mass_matrix=mass_matrix, bias_force=bias_force), results.Dynamics, timeout)
+
+    @documented_call
+    @checked
+    def linearise(self, worlds: Worlds = None, control: npt.ArrayLike | None = None, *, body_pose: npt.ArrayLike | None = None,
+                  body_velocity: npt.ArrayLike | None = None, joint_position: npt.ArrayLike | None = None,
+                  joint_velocity: npt.ArrayLike | None = None, time: npt.ArrayLike | None = None,
+                  activation: npt.ArrayLike | None = None, mocap_pose: npt.ArrayLike | None = None, sensors: bool = True,
+                  difference: float | None = None, timeout: float | None = None) -> Linearisation:
+        """Computes how steps depend on the state that they begin with and on their controls: A, B, C and D.
+
+        The steps follow each other along a trajectory, from where the worlds are or from the state that is given. Each
+        begins as after set_state: it knows its state alone, and of the step before nothing. Nothing of the batch
+        changes. They are central differences, in float64 whatever the batch's precision.
+
+        Parameters
+        ----------
+        control : array_like, optional
+            Controls of the steps (rad, m, N or N m as the actuator says): [n, k, nu] of k steps, or [n, nu], or [nu] for
+            every world alike, of one step. None: one step with the last control.
+        sensors : bool, default True
+            Whether C, D and sensor_data are wanted.
+        difference : float, optional
+            By how much each coordinate and control is moved either way, in its unit, 1e-10 to 1e-2; None is 1e-6.
+
+        Returns
+        -------
+        Linearisation
+            A [n, k, x, x], B [n, k, x, nu], C [n, k, sensor_size, x], D [n, k, sensor_size, nu], the trajectory and the
+            names of the coordinates.
+
+        Examples
+        --------
+        >>> lin = batch.linearise(worlds=[0], control=np.zeros((1, 1, batch_nu)))
+        >>> A, B = lin.A[0, 0], lin.B[0, 0]
+        """
+        indices = self._indices(worlds)
+        request = linearize_pb2.LinearizeRequest(
+            batch=self.name, world_indices=indices, sensors=sensors, difference=difference,
+            start=self._state_update(indices, None, body_pose=body_pose, body_velocity=body_velocity, joint_position=joint_position,
+                                     joint_velocity=joint_velocity, time=time, activation=activation, mocap_pose=mocap_pose))
+        if control is not None:
+            request.control.CopyFrom(tensors.to_tensor(self._per_world(control, len(indices), "control"), "control"))
+        return self._ask("Linearize", request, Linearisation, timeout)
 
     @documented_call
     @checked

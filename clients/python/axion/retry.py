@@ -30,7 +30,8 @@ STREAMS = frozenset({"StepStream", "Watch", "UploadAssets", "DownloadAsset"})
 _DELETIONS = frozenset({"DeleteModel", "DeleteBatch", "DeleteSnapshot"})
 _REPEATABLE = _DELETIONS | {
     "GetServerInfo", "CreateModel", "GetModel", "ListModels", "GetBatch", "ListBatches", "KeepAlive", "Step", "Reset", "GetState",
-    "SetState", "GetContacts", "GetSolverStats", "CastRays", "GetDistances", "GetDynamics", "SaveSnapshot", "ListSnapshots"}
+    "SetState", "GetContacts", "GetSolverStats", "CastRays", "GetDistances", "GetDynamics", "Linearize",
+    "SaveSnapshot", "ListSnapshots"}
 
 
 # What calls end with when the server goes away. CANCELLED is what gRPC gives a call that comes to a server in the moment of its

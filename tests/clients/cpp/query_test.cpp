@@ -19,6 +19,11 @@ class AskedSimulation final : public v1::Simulation::Service {
   grpc::Status CreateBatch(grpc::ServerContext*, const v1::CreateBatchRequest*, v1::Batch* batch) override {
     batch->set_name("batches/b");
     batch->set_world_count(4);
+    for (const char* name : {"control", "joint_position"}) {
+      v1::FieldInfo* field = batch->add_fields();
+      field->set_name(name);
+      field->add_shape(3);
+    }
     return grpc::Status::OK;
   }
   grpc::Status DeleteBatch(grpc::ServerContext*, const v1::DeleteBatchRequest*, google::protobuf::Empty*) override {
@@ -33,6 +38,10 @@ class AskedSimulation final : public v1::Simulation::Service {
   }
   grpc::Status GetDynamics(grpc::ServerContext*, const v1::GetDynamicsRequest* request,
                            v1::GetDynamicsResponse*) override {
+    return keep(*request);
+  }
+
+  grpc::Status Linearize(grpc::ServerContext*, const v1::LinearizeRequest* request, v1::LinearizeResponse*) override {
     return keep(*request);
   }
 
@@ -90,6 +99,27 @@ TEST_F(QueryTest, queries_ask_for_what_they_are_told) {
   ASSERT_TRUE(batch->dynamics({frames, true, false}).ok());
   EXPECT_NE(simulation_.query.find("frames { body: 0 } mass_matrix: true"), std::string::npos) << simulation_.query;
   EXPECT_EQ(simulation_.query.find("bias_force"), std::string::npos) << simulation_.query;
+}
+
+TEST_F(QueryTest, linearisations_ask_for_what_they_are_told) {
+  const auto batch = client().create_batch("models/m", 4);
+  ASSERT_TRUE(batch.ok());
+  ASSERT_TRUE(batch->linearize().ok());
+  EXPECT_EQ(simulation_.query, "batch: \"batches/b\" sensors: true");
+  const std::vector<double> control(12, 0.5), position(6, 1.0);
+  const std::vector<std::int32_t> worlds{1, 3};
+  LinearizeArguments asked;
+  asked.control = control, asked.step_count = 2, asked.sensors = false, asked.difference = 1e-5;
+  asked.start.joint_position = position;
+  ASSERT_TRUE(batch->linearize(asked, worlds).ok());
+  for (const char* part :
+       {"world_indices: 1 world_indices: 3", "start { joint_position { dtype: DTYPE_FLOAT64 shape: 2 shape: 3",
+        "control { dtype: DTYPE_FLOAT64 shape: 2 shape: 2 shape: 3", "difference: 1e-05"}) {
+    EXPECT_NE(simulation_.query.find(part), std::string::npos) << simulation_.query;
+  }
+  EXPECT_EQ(simulation_.query.find("sensors"), std::string::npos) << simulation_.query;
+  asked.step_count = 3;
+  EXPECT_EQ(batch->linearize(asked, worlds).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
