@@ -13,7 +13,7 @@
 #include "engine/base/hash.hpp"
 #include "engine/constraints/motor_forces.hpp"
 #include "engine/model/step_settings.hpp"
-#include "engine/step/world_view.hpp"
+#include "engine/world/world_view.hpp"
 
 namespace axion::backend {
 
