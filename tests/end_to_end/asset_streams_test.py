@@ -60,7 +60,7 @@ class Streams(AssetsCase):
         download = stub.DownloadAsset(asset_pb2.DownloadAssetRequest(digest=digest_of(large)))
         next(download)   # and no more: it holds the asset beyond its time
         self.assertTrue(case.eventually(lambda: self.used(server) == before))
-        self.assertIn('method=DownloadAsset code=DEADLINE_EXCEEDED', server.log_text())
+        self.assertTrue(case.eventually(lambda: 'method=DownloadAsset code=DEADLINE_EXCEEDED' in server.log_text()))
         with self.assertRaises(grpc.RpcError):
             collections.deque(download, 0)
 

@@ -73,7 +73,7 @@ class Crowd(unittest.TestCase):
         # An eighth of the limit, 128 MiB, is for what is not a whole request yet.
         self.assertLess(self.of_process('VmHWM') - before, 128 << 10)
         self.assertGreaterEqual(server.metric('axion_connections_cut_total'), 10)
-        cut = [line for line in server.log_text().splitlines() if 'event=connection_cut' in line]
+        cut = case.eventually(lambda: [line for line in server.log_text().splitlines() if 'event=connection_cut' in line])
         self.assertRegex(cut[0], r'has \d+ calls open, the most of \d+; together 4096 may be')
         batch.step(timeout=case.PATIENCE_SECONDS)
 

@@ -131,7 +131,7 @@ class Memory(MemoryCase):
         limit = self.server.metric('axion_memory_bytes{kind="limit"}')
         self.assertTrue(case.eventually(lambda: self.used() < limit / 2))
         self.stub.GetState(all_state)
-        cut = [line for line in self.server.log_text().splitlines() if 'event=connection_cut' in line]
+        cut = case.eventually(lambda: [line for line in self.server.log_text().splitlines() if 'event=connection_cut' in line])
         self.assertRegex(cut[0], r'has \d+ bytes of answers that it does not take, all together \d+; \d+ may be')
 
     def test_short_requests_with_long_answers_wait_within_the_limit(self):

@@ -134,7 +134,7 @@ class Orphans(unittest.TestCase):
             return {model.name for model in stub.ListModels(sim.ListModelsRequest()).models}
 
         self.assertTrue(case.eventually(lambda: left() == {used}))
-        self.assertIn(f'event=model_expired model={lonely}', server.log_text())
+        self.assertTrue(case.eventually(lambda: f'event=model_expired model={lonely}' in server.log_text()))
         self.assertEqual(case.outcome(stub.GetModel, sim.GetModelRequest(name=lonely))[0], Code.NOT_FOUND)
         code, text = case.run_briefly(BIN, '--listen=127.0.0.1:0', '--model_ttl=0')
         self.assertNotEqual(code, 0)
