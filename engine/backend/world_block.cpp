@@ -182,7 +182,7 @@ void WorldBlock<Real>::set_joints(const double* position, const double* velocity
   }
   if (!poses_change) return;
   for (const model::UserJoint& joint : engine().template user<double>().joints) {
-    if (joint.kind != model::JointKind::kAxes) continue;
+    if (joint.kind != model::JointKind::kAxes || !joint.has_coordinates) continue;
     const model::JointData<Real>& data = m_.joints[joint.joint];
     for (int k = 0; k < data.axis_count; ++k) {
       w_.axis_position[data.axis_start + k] = static_cast<Real>(unit[joint.position_start + k]);
