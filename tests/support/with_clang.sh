@@ -11,4 +11,5 @@ for argument; do  # but for what g++ alone takes, and what precompiled headers w
   esac
 done
 # Precompiled headers have no times of files in them, which differ where ccache brings them back.
-exec "$ccache" "$clang" "$@" -Xclang -fno-pch-timestamp -Wno-unknown-warning-option -Wno-unknown-pragmas -Wno-ignored-optimization-argument
+exec "$ccache" "$clang" "$@" -Xclang -fno-pch-timestamp -Wno-unknown-warning-option -Wno-unknown-pragmas \
+  -Wno-ignored-optimization-argument

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tests/engine/backend/scenes.hpp"
+#include "tests/engine/newton/solver_scenes.hpp"
 
 namespace axion::testing::state_test {
 namespace {
@@ -156,6 +157,23 @@ TEST(State, body_state_reads_back_as_it_was_set) {
     EXPECT_EQ(read(*f.batch, Field::kTime, worlds), time);
     EXPECT_EQ(state_bytes(*f.batch, 1), before);
   }
+}
+
+// A joint that closes a loop has none of the coordinates.
+TEST(State, coordinates_of_a_robot_with_a_loop_are_set_as_they_are_read) {
+  Fixture f(four_bar(), 2);
+  step(*f.engine, *f.batch, 30);
+  const std::vector<double> q = read(*f.batch, Field::kJointPosition), u = read(*f.batch, Field::kJointVelocity);
+  const std::vector<double> pose = read(*f.batch, Field::kBodyPose);
+  ASSERT_EQ(q.size(), 6u);
+  StateUpdate state;
+  state.joint_position = input(q, 3), state.joint_velocity = input(u, 3);
+  check(f.batch->set_state({}, state));
+  expect_near(read(*f.batch, Field::kBodyPose), pose, 1e-8);
+  check(f.batch->reset({std::vector<std::int32_t>{1}, -1, state}));
+  step(*f.engine, *f.batch, 20);
+  const std::vector<double> after = read(*f.batch, Field::kBodyPose);
+  for (std::size_t i = 0; i < 21; ++i) EXPECT_EQ(after[i], after[21 + i]) << i;
 }
 
 TEST(State, what_follows_a_set_state_depends_on_that_state_alone) {
