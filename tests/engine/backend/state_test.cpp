@@ -169,7 +169,7 @@ TEST(State, coordinates_of_a_robot_with_a_loop_are_set_as_they_are_read) {
   StateUpdate state;
   state.joint_position = input(q, 3), state.joint_velocity = input(u, 3);
   check(f.batch->set_state({}, state));
-  expect_near(read(*f.batch, Field::kBodyPose), pose, 1e-8);
+  expect_near(read(*f.batch, Field::kBodyPose), pose, 1e-6);  // what the solver leaves of the joints
   check(f.batch->reset({std::vector<std::int32_t>{1}, -1, state}));
   step(*f.engine, *f.batch, 20);
   const std::vector<double> after = read(*f.batch, Field::kBodyPose);
