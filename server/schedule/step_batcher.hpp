@@ -47,7 +47,7 @@ namespace axion::server::schedule {
 struct StepBatcherOptions {
   std::size_t max_queue = 4096;
   absl::Duration max_batch_delay = absl::ZeroDuration();
-  absl::Duration shared_slice = absl::Milliseconds(3);  // how long a launch may last when other batches step, too
+  absl::Duration shared_slice = absl::Milliseconds(2);  // how long a launch may last when other batches step, too
   absl::Duration alone_slice = absl::Milliseconds(50);  // when none do
   absl::Duration short_step = absl::Microseconds(250);  // the longest step that runs on a lent thread
   std::int64_t max_launch_steps = 0;                    // fixes the steps of a launch; 0: paced by the slices
