@@ -3,7 +3,7 @@
 //   A_k = (x⁺(x + d e_k) − x⁺(x − d e_k)) / 2d,   likewise B, C, D
 //
 // of steps of worlds of their own: a batch of the same model and options in float64, whose steps are solved to a
-// tolerance of 1e-11, so that what is left in a difference is rounding and its own curvature, d² / 6 of the third
+// tolerance of 1e-11, so that a difference is wrong by rounding and by its own curvature alone, d² / 6 of the third
 // derivative. Where x or u is at a bound that holds it, the difference is taken to the side within. Each side is
 // stepped from a reset and the whole state x, so that a difference depends on x and u alone: on no division into
 // launches, and on nothing that the step before has left. The trajectory is stepped likewise, so that the chain rule

@@ -13,8 +13,8 @@
 // The proof is of each group of bodies by itself, which joints, equalities and contacts that may give way hold
 // together, or which have such contacts with one thing that does not move: w is zero elsewhere, and what bodies of
 // other groups press with is among the loads. What is proved of one robot says nothing of another. Contacts of a group
-// without a proof are rigid again, and the step is solved once more. Where that fails, or no group has a proof, the
-// step is left as it was.
+// without a proof are rigid again, and the step is solved once more. Where that fails the step is left as it was, and
+// likewise where no group has a proof, if it was solved.
 //
 // Contacts that gave way do so in the next step from the start, until they are opened, or nothing proves that they
 // cannot be. Where such a step fails, it is solved once more from no impulses of contacts.
@@ -209,7 +209,8 @@ AXION_HD_RARE bool nothing_opens(const Team& team, const Problem<Real>& p, const
          push > Real(GivingParameters::kLever) * (greatest_load(team, p, has) + greatest_contact_load(team, p, has));
 }
 
-// Groups whose contacts give way, with a proof that nothing opens those that stay, and without.
+// Whether there are groups whose contacts give way with a proof that nothing opens the contacts that stay, and
+// groups whose contacts do so without one.
 struct GivingGroups {
   bool with_proof = false, without = false;
 };

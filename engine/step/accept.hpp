@@ -42,8 +42,8 @@ AXION_HD inline bool iterate_is_finite(const Team& team, const solver::Problem<R
   return bad_bodies == Real(0) && bad_rows == Real(0);
 }
 
-// Orientation and angular velocity of body b after the step. Rests are those of free bodies; what holds others decides
-// with tolerances far above rounding. A state that was set has none.
+// Orientation and angular velocity of body b after the step. Free bodies alone have rests; joints and contacts of
+// others have tolerances far above rounding. A state that was set has no rests.
 template <typename Real>
 AXION_HD inline void accept_turning(const solver::Problem<Real>& p, int b) {
   const auto& w = p.w;

@@ -31,7 +31,8 @@ AXION_HD inline void scale_rows(const Team& team, const solver::Problem<Real>& p
   });
 }
 
-// The same of tendons, with their limits and efforts, and of equalities: by what each joint's axis, held, moves alone.
+// Scales of the rows of tendons, their limits and efforts, and of equalities: by what each joint's axis moves alone, if
+// it is held.
 template <typename Real, typename Team>
 AXION_HD_RARE void scale_tendon_rows(const Team& team, const solver::Problem<Real>& p) {
   team.for_each(p.m.tendon_count, [&](int t) {

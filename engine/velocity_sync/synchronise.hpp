@@ -12,13 +12,13 @@
 // trajectory unchanged, to rounding where contacts and stiff laws take no part.
 //
 // Contacts give the same share of their last impulses, torsional and rolling friction theirs. As an impact leaves other
-// impulses than the motion after it, those that press also keep the normal velocity they have, and those that stick
-// theirs along the surface; friction of a sliding contact goes with the normal impulse, and turns no slip round.
+// impulses than the motion after it, contacts that press also keep their normal velocity, and contacts that stick their
+// velocity along the surface; friction of a sliding contact goes with the normal impulse, and turns no slip round.
 // Where that has no solution, as a slender body jams on its end, what slides goes on without friction (loosen_jammed).
-// Torsional and rolling friction that stick keep their rates, and those that do not turn none round. So a body at rest
-// keeps its zero, and a sliding one slows down by half a step's friction. In a pile (newton/attempt.hpp) such a solve
-// has no end: there a tree's change is cut short where contacts would part or slip. Bodies that owe nothing read u
-// itself.
+// Torsional and rolling friction that stick keep their rates; friction that slips turns no rate round. So a body at
+// rest keeps its zero, and a sliding one slows down by half a step's friction. In a pile (newton/attempt.hpp) such a
+// solve has no end: there a tree's change is cut short where contacts would part or slip. Bodies that owe nothing read
+// u itself.
 //
 // In: a step that was accepted, with its scratch. Out: v_at_pose, omega_at_pose; nothing that a step reads is written.
 // Cost: linear in bodies for trees, else one linear solve.
