@@ -25,7 +25,8 @@ PRISM = '<asset><mesh name="prism" vertex="{}"/></asset>'.format(' '.join(
 # Mover: shape that is 50 mm above its lowest point, friction, rad/s about y as it rolls at 1 m/s.
 MOVERS = {'box': ('type="box" size=".05 .05 .05"', 0, 0), 'mesh': ('type="mesh" mesh="cube"', 0, 0),
           'upright cylinder': ('type="cylinder" size=".05 .05"', 0, 0), 'ball': ('type="sphere" size=".05"', .5, 20),
-          'wheel': ('type="cylinder" size=".05 .02" euler="90 0 0"', .5, 20), 'capsule': ('type="capsule" size=".05 .05" euler="90 0 0"', .5, 20)}
+          'wheel': ('type="cylinder" size=".05 .02" euler="90 0 0"', .5, 20),
+          'capsule': ('type="capsule" size=".05 .05" euler="90 0 0"', .5, 20)}
 STEPS, HEIGHTS = [0.002, 0.01, 0.02], 40  # s; heights of flush stacks
 SPEED = 1.0   # m/s
 ARM = '''<mujoco><default><joint damping="2" armature=".02"/><geom contype="0" conaffinity="0"/></default><worldbody>
@@ -43,10 +44,10 @@ DEEP = {  # bodies of 0.1 m that start 60 mm in something
                       '<body name="watched" pos="0.01 0 .09"><freejoint/><geom size=".05" mass="1"/></body>',
     'box in a wall': f'{FLOOR}<geom type="box" size=".1 1 1" pos="-.14 0 0"/>'
                      '<body name="watched" pos="0 0 .05"><freejoint/><geom type="box" size=".05 .05 .05" mass="1"/></body>',
-    'folded arm': f'{FLOOR}<body pos="0 0 .3"><joint axis="0 1 0"/><geom type="capsule" size=".05" fromto="0 0 0 .3 0 0" mass="1"/>'
+    'folded arm': FLOOR + '<body pos="0 0 .3"><joint axis="0 1 0"/><geom type="capsule" size=".05" fromto="0 0 0 .3 0 0" mass="1"/>'
                   '<body pos=".3 0 0"><joint axis="0 1 0"/><geom type="capsule" size=".05" fromto="0 0 0 .1 0 0" mass=".5"/>'
-                  '<body name="watched" pos=".1 0 0"><joint axis="0 1 0"/><geom type="capsule" size=".05" fromto="0 0 0 -.3 0 .04" mass="1"/>'
-                  '</body></body></body>'}
+                  '<body name="watched" pos=".1 0 0"><joint axis="0 1 0"/>'
+                  '<geom type="capsule" size=".05" fromto="0 0 0 -.3 0 .04" mass="1"/></body></body></body>'}
 
 
 class Cases:
@@ -59,8 +60,8 @@ class Cases:
         """rows: {name of a row: figure of a report, or None where there is nothing to say}."""
         self._path.write_text(scene, encoding='utf-8')
         for side, command in self._sides.items():
-            report = peer.look(side, command, '--model', self._path, '--watch', 'watched', '--worlds', 1, '--threads', 1, '--dt', dt, '--steps',
-                               round(seconds / dt), '--warmup_steps', 0, *(['--keyframe', 0] if '<keyframe>' in scene else []))
+            report = peer.look(side, command, '--model', self._path, '--watch', 'watched', '--worlds', 1, '--threads', 1, '--dt', dt,
+                               '--steps', round(seconds / dt), '--warmup_steps', 0, *(['--keyframe', 0] if '<keyframe>' in scene else []))
             finite = report is not None and report.get('watched_x_end_min_m') is not None
             for row, figure in rows.items():
                 worst = self.rows.setdefault(row, {}).setdefault(side, 0.0)
@@ -73,13 +74,14 @@ class Cases:
         lines += [f'| {row} | ' + ' | '.join(f'{value:.2g}' for value in figures.values()) + ' |'
                   for row, figures in self.rows.items()]
         less = [f'{row}: {100 * share:.1f} %' for row, share in self._converged.items() if share < 1]
-        return '\n'.join(lines) + ('\n\nLeast share of steps of a run that converged, where it is not all: ' + '; '.join(less) + '.' if less else '')
+        return '\n'.join(lines) + (f'\n\nLeast share of steps of a run that converged, where it is not all: {"; ".join(less)}.' if less else '')
 
 
 def seams(cases, steps):
     for mover, (shape, friction, turns) in MOVERS.items():
         for drop in (0, 1e-5):
-            tiles = ''.join(f'<geom type="box" size=".1 .5 .05" pos="{.2 * i} 0 {-.05 - drop * i}" friction="{friction}"/>' for i in range(10))
+            tiles = ''.join(f'<geom type="box" size=".1 .5 .05" pos="{.2 * i} 0 {-.05 - drop * i}" friction="{friction}"/>'
+                            for i in range(10))
             scene = (f'<mujoco>{CUBE}<worldbody>{tiles}<body name="watched" pos="0 0 .05"><freejoint/><geom {shape} mass="1" '
                      f'friction="{friction}"/></body></worldbody><keyframe><key qpos="0 0 .05 1 0 0 0" qvel="{SPEED} 0 0 0 {turns} 0"/>'
                      '</keyframe></mujoco>')
@@ -95,8 +97,8 @@ def flush(cases, heights):
         for i in range(heights):
             low = .05 + .013 * i
             hull = f'<geom type="mesh" mesh="{name}" euler="0 0 {turn}" mass="1"/>'
-            scene = (f'<mujoco>{mesh}<worldbody><body pos="0 0 {low}">{hull}</body><body name="watched" pos="0 0 {low + .1}"><freejoint/>{hull}'
-                     '</body></worldbody></mujoco>')
+            scene = (f'<mujoco>{mesh}<worldbody><body pos="0 0 {low}">{hull}</body>'
+                     f'<body name="watched" pos="0 0 {low + .1}"><freejoint/>{hull}</body></worldbody></mujoco>')
             cases.run({f'{name} flush on another, moved aside, mm': lambda r: 1000 * abs(r['watched_x_end_min_m'])}, scene, 0.005, 1)
 
 

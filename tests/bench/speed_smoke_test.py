@@ -236,7 +236,8 @@ class Goals(unittest.TestCase):
         page = '\n'.join(f'<!-- {part} -->\n{text}\n<!-- end of {part} -->' for part, text in figures.items())
         verdicts = [row[3] for row in rows_of(benchmarks.goals(page))[1:]]
         met, missed = 'met', '**missed**'
-        self.assertEqual(verdicts, [met, met, missed, missed, missed, missed, met, met, met, missed, missed, met, '', '', met, met, missed, missed, met])
+        self.assertEqual(verdicts, [met, met, missed, missed, missed, missed, met, met, met, missed, missed, met, '', '', met, met, missed,
+                                    missed, met])
 
     def test_every_goal_is_read_from_the_page(self):
         page = (HERE.parents[1] / 'docs/benchmarks.md').read_text(encoding='utf-8')
