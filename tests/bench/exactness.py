@@ -74,7 +74,8 @@ class Cases:
         lines += [f'| {row} | ' + ' | '.join(f'{value:.2g}' for value in figures.values()) + ' |'
                   for row, figures in self.rows.items()]
         less = [f'{row}: {100 * share:.1f} %' for row, share in self._converged.items() if share < 1]
-        return '\n'.join(lines) + (f'\n\nLeast share of steps of a run that converged, where it is not all: {"; ".join(less)}.' if less else '')
+        told = f'\n\nLeast share of steps of a run that converged, where it is not all: {"; ".join(less)}.' if less else ''
+        return '\n'.join(lines) + told
 
 
 def seams(cases, steps):
