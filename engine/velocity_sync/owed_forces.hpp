@@ -66,6 +66,24 @@ AXION_HD inline void note_touches(const Team& team, const solver::Problem<Real>&
   if (p.moment_count > 0) team.for_each(p.moment_count, [&](int k) { note_touches_of_moment(p, k); });
 }
 
+// Adds to `sum` the impulse on body b over h, the time that it owes, of the laws of single bodies but gravity and
+// fluids: adhesion, forces and springs of the body, motors at its sites, by the controls of the last step.
+template <typename Real>
+AXION_HD inline void add_owed_forces(const solver::Problem<Real>& p, int b, Real h, solver::Impulse<Real>& sum) {
+  const auto& w = p.w;
+  if (p.m.adhesion_count > 0) {
+    constraints::add_adhesion(p.m, w, p.contact_count, b, h, w.control_before, sum.linear, sum.angular);
+  }
+  if (p.m.body_force_count == 0) return;
+  constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
+  if (p.m.body_forces[b].stiffness > 0) {
+    constraints::add_free_spring(p.m, w, b, h, p.s.dt, sum.linear, sum.angular);
+  }
+  if (p.m.site_uses != nullptr) {
+    constraints::add_site_forces(p.m, w, b, h, w.control_before, sum.linear, sum.angular);
+  }
+}
+
 template <typename Real>
 AXION_HD inline Touch noted_touch(const solver::Problem<Real>& p, int i) {
   return p.w.velocity_sync.touch[2 * i];
