@@ -12,6 +12,7 @@
 
 #include "engine/base/hash.hpp"
 #include "engine/constraints/motor_forces.hpp"
+#include "engine/math/constants.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/world/world_view.hpp"
 
@@ -83,7 +84,7 @@ std::uint64_t hash_of_active_set(const model::ModelView<Real>& m, const model::W
                                  const model::StepSettings<Real>& s) {
   double mass = 0;
   for (int b = 0; b < m.body_count; ++b) mass += static_cast<double>(m.bodies[b].mass * w.mass_scale[b]);
-  const double dt = static_cast<double>(s.dt), least = kLeastLoad * mass * 9.81 * dt;
+  const double dt = static_cast<double>(s.dt), least = kLeastLoad * mass * math::kGravity * dt;
   Hash hash;
   hash.add(std::uint64_t(w.record->joint_mode));
   add_contacts(w, least, hash);

@@ -12,6 +12,7 @@
 
 #include "engine/constraints/adhesion.hpp"
 #include "engine/constraints/axis_laws.hpp"
+#include "engine/math/constants.hpp"
 #include "engine/problem/linearise.hpp"
 #include "engine/velocity_sync/velocity_sync_scratch.hpp"
 
@@ -25,14 +26,14 @@ template <typename Real>
 AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i, int row) {
   const model::Contact<Real>& c = p.w.contacts[i];
   const Real* lambda = p.w.lambda_contact + 3 * i;
-  const Real most = Real(kLeft * 9.81) * p.s.dt, cone = Real(0.999) * c.friction * lambda[0];
+  const Real most = Real(kLeft * math::kGravity) * p.s.dt, cone = Real(0.999) * c.friction * lambda[0];
   const auto speed = [&](int k) {
     return constraints::row_velocity(p.w.row[row + k], c.body_a, c.body_b, p.w.v, p.w.omega);
   };
   if (!(lambda[0] > 0) || speed(0) > most) return Touch::kNone;
   const Real slip = std::sqrt(speed(1) * speed(1) + speed(2) * speed(2));
   const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < cone * cone;
-  return slip < (inside ? most : Real(kStill * 9.81) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
+  return slip < (inside ? most : Real(kStill * math::kGravity) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
 }
 
 // Touches of moment k: torsional, then rolling friction.
@@ -40,7 +41,8 @@ template <typename Real>
 AXION_HD_RARE void note_touches_of_moment(const solver::Problem<Real>& p, int k) {
   const model::Contact<Real>& c = p.w.contacts[p.contact_count + k];
   const int row = p.moment_base() + 3 * k;
-  const Real most = Real(kLeft * 9.81) * p.s.dt, normal = Real(0.999) * p.w.lambda_contact[3 * p.w.moments[k].contact];
+  const Real most = Real(kLeft * math::kGravity) * p.s.dt,
+             normal = Real(0.999) * p.w.lambda_contact[3 * p.w.moments[k].contact];
   const bool presses =
       touch_of(p, p.w.moments[k].contact, p.contact_base() + 3 * p.w.moments[k].contact) != Touch::kNone;
   const auto speed = [&](int part) {
@@ -48,7 +50,7 @@ AXION_HD_RARE void note_touches_of_moment(const solver::Problem<Real>& p, int k)
   };
   const auto touch = [&](Real impulse, Real bound, Real rate) {
     if (!presses || !(bound > Real(0))) return Touch::kNone;
-    return rate < (impulse < bound ? most : Real(kStill * 9.81) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
+    return rate < (impulse < bound ? most : Real(kStill * math::kGravity) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
   };
   const Real* lambda = p.w.lambda + row;
   const Touch torsional = touch(std::abs(lambda[0]), p.w.moments[k].torsional * normal, std::abs(speed(0)));
