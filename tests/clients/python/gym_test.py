@@ -309,6 +309,20 @@ class OwnTasks(Worlds):
         envs.reset(seed=1)
         self.assertEqual([envs.step(np.zeros((2, 1), np.float32))[2].tolist() for _ in range(4)], [[True] * 2, [False] * 2] * 2)
 
+    def test_an_end_of_the_task_at_the_limit_of_steps_terminates_too(self):
+        class Late(ServerTask):
+            def terminated(self, after):
+                return np.array([True, False]) & (self.steps == 3)
+        plain = server_task(PENDULUM, max_episode_steps=3)
+        for mode in gymnasium.vector.AutoresetMode:
+            task = Late(plain.model, plain.spec)
+            envs = self.envs(task, 2, autoreset_mode=mode)
+            envs.reset(seed=1)
+            for task.steps in (1, 2, 3):
+                *_, terminated, truncated, infos = envs.step(np.zeros((2, 1), np.float32))
+            self.assertEqual((terminated.tolist(), truncated.tolist()), ([True, False], [True, True]))
+            self.assertEqual(infos["ended_by"].tolist(), ["", "max_episode_steps"])
+
     def test_gymnasiums_statistics_count_what_the_task_adds(self):
         envs = RecordEpisodeStatistics(self.pushed("SameStep"))
         envs.reset(seed=3)

@@ -197,8 +197,9 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         own_reward = np.where(went, sum(own.values(), np.zeros(self.num_envs)), 0.0)
         self._own_return = np.where(went, self._own_return, 0.0) + own_reward
         terminated, truncated = answer.terminated & went, answer.truncated & went
-        self._overruled = self.task.terminated(after) & went & ~terminated & ~truncated
-        terminated |= self._overruled
+        own_ended = self.task.terminated(after) & went & ~terminated
+        self._overruled = own_ended & ~truncated
+        terminated |= own_ended
         ended = terminated | truncated
         infos: dict[str, Any] = {}
         for name, values in (dict(zip(self.info.reward_terms, answer.terms.T)) | own).items():
@@ -206,7 +207,7 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         if ended.any():
             for name, values in (("episode_return", np.where(ended, answer.episode_return + self._own_return, 0.0)),
                                  ("episode_length", np.where(ended, answer.episode_length, 0)),
-                                 ("ended_by", self._end_names[np.where(ended, answer.ended_by, -1)])):
+                                 ("ended_by", self._end_names[np.where(ended & ~own_ended, answer.ended_by, -1)])):
                 infos[name], infos[f"_{name}"] = values, ended
         if same_step and ended.any():
             after = np.array(after)
