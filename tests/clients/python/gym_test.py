@@ -323,6 +323,37 @@ class OwnTasks(Worlds):
             self.assertEqual((terminated.tolist(), truncated.tolist()), ([True, False], [True, True]))
             self.assertEqual(infos["ended_by"].tolist(), ["", "max_episode_steps"])
 
+    def test_what_is_written_to_observations_changes_nothing(self):
+        """By their callers, and by the task's own `observe`, of what rewards are of and of what masks leave."""
+        class Going(ServerTask):
+            def observe(self, seen):
+                seen *= self.factor
+                return seen
+
+            def rewards(self, before, after, action):
+                return {"gone": (after[:, 1] - before[:, 1]).astype(np.float64)}
+        plain = server_task(PENDULUM, max_episode_steps=4)
+        for mode in gymnasium.vector.AutoresetMode:
+            found = []
+            for factor in (1, 8):
+                task = Going(plain.model, plain.spec)
+                task.factor = factor
+                envs = self.envs(task, 3, autoreset_mode=mode)
+                observed, _ = envs.reset(seed=1)
+                rows = []
+                for step in range(4):
+                    rows.append(observed / factor)
+                    if factor > 1:
+                        observed[:] = 99
+                    observed, reward, *_ = envs.step(np.full((3, 1), 0.5, np.float32))
+                    rows.append(reward)
+                if factor > 1:
+                    observed[:] = 99
+                rows.append(envs.reset(options={"reset_mask": np.array([True, False, False])})[0] / factor)
+                found.append(rows)
+            for mine, theirs in zip(*found):
+                np.testing.assert_array_equal(mine, theirs)
+
     def test_gymnasiums_statistics_count_what_the_task_adds(self):
         envs = RecordEpisodeStatistics(self.pushed("SameStep"))
         envs.reset(seed=3)

@@ -41,6 +41,12 @@ def _aligned(values: _Array) -> _Array:
     return copy
 
 
+def _kept(values: _Array) -> _Array:
+    """The array, which is not written to from now on: rewards of the next step are of it."""
+    values.flags.writeable = False
+    return values
+
+
 @documented_call
 class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     """A gymnasium.vector.VectorEnv whose environments are the worlds of one batch.
@@ -102,8 +108,8 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             self.batch: Batch | FleetBatch = opened.create_batch(
                 self.model, num_envs, task=spec, **{"seed": seed, **self.task.batch_choices, **(batch_choices or {})})
             self.info = self.batch.task
-            self._seen = _aligned(self.batch.begin_episodes())
-            observed = self.task.observe(self._seen)
+            self._seen = _kept(self.batch.begin_episodes())
+            observed = self.task.observe(_aligned(self._seen))
         except BaseException:
             self.close_extras()
             raise
@@ -145,13 +151,13 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
                 raise ValueError(f"options['reset_mask']: must be {self.num_envs} booleans, one of them true")
         given = np.array([each is not None for each in seeds])
         numbers = np.array([each or 0 for each in seeds], dtype=np.uint64)
-        seen = _aligned(self._seen)
+        seen = np.array(self._seen)
         for some, own in ((mask & given, numbers[mask & given]), (mask & ~given, numbers[:0])):
             if some.any():
                 seen[some] = self.batch.begin_episodes(worlds=np.flatnonzero(some), seeds=own)
-        self._seen = seen
+        self._seen = _kept(seen)
         self._begun[mask], self._ended[mask], self._overruled[mask], self._own_return[mask] = True, False, False, 0
-        return self.task.observe(seen), {}
+        return self._observed(seen), {}
 
     @documented
     def step(self, actions: npt.NDArray[np.float32]) -> _Answer:
@@ -187,12 +193,13 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
     def _judged(self, answer: TaskResult, action: _Array) -> _Answer:
         """What the server answers to a step, and what the task's own methods make of it."""
         same_step, went = self.autoreset_mode is AutoresetMode.SAME_STEP, ~self._ended
-        before, self._seen = self._seen, _aligned(answer.observation)
+        before, self._seen = self._seen, _kept(answer.observation)
         self._begin_overruled()  # the server has stepped these in place of beginning them
         after = self._seen
         if len(answer.final_rows):
             after = np.array(after)
             after[answer.final_rows] = answer.final_observation
+        after = _kept(after)
         own = self.task.rewards(before, after, action)
         own_reward = np.where(went, sum(own.values(), np.zeros(self.num_envs)), 0.0)
         self._own_return = np.where(went, self._own_return, 0.0) + own_reward
@@ -210,18 +217,23 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
                                  ("ended_by", self._end_names[np.where(ended & ~own_ended, answer.ended_by, -1)])):
                 infos[name], infos[f"_{name}"] = values, ended
         if same_step and ended.any():
-            after = np.array(after)
             self._begin_overruled()
             self._own_return[ended] = 0
-            self._tell_final(infos, ended, self.task.observe(after))
+            self._tell_final(infos, ended, self._observed(after))
         self._ended = ended & (not same_step)
         self._overruled &= self.autoreset_mode is AutoresetMode.NEXT_STEP
-        return self.task.observe(self._seen), np.where(went, answer.reward, 0.0) + own_reward, terminated, truncated, infos
+        return self._observed(self._seen), np.where(went, answer.reward, 0.0) + own_reward, terminated, truncated, infos
 
     def _begin_overruled(self) -> None:
         """Begins episodes in worlds that the server goes on with, though the task's own `terminated` has ended them."""
         if self._overruled.any():
-            self._seen[self._overruled] = self.batch.begin_episodes(worlds=np.flatnonzero(self._overruled))
+            seen = np.array(self._seen)
+            seen[self._overruled] = self.batch.begin_episodes(worlds=np.flatnonzero(self._overruled))
+            self._seen = _kept(seen)
+
+    def _observed(self, seen: _Array) -> _Array:
+        """What the task observes of a copy: callers may write to what they are answered, and the task to what it is given."""
+        return self.task.observe(_aligned(seen))
 
     def _tell_final(self, infos: dict[str, Any], ended: _Bools, observations: _Array) -> None:
         """Adds what was observed last of episodes that have ended, and what else was told of them, as Gymnasium's vector
