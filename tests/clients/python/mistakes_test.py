@@ -179,6 +179,18 @@ class Environments(AxiondCase):
             with self.assertRaisesRegex(gymnasium.error.ClosedEnvironmentError, "are closed"):
                 call()
 
+    def test_environments_that_cannot_delete_their_worlds_are_closed_all_the_same(self):
+        client = axion.Client(self.target)
+        envs = axion.gym.make_vec("InvertedPendulum-v5", 2, client=client)
+        self.addCleanup(self.client.get_batch(envs.batch.name).delete)
+        client.close()
+        with self.assertRaisesRegex(ValueError, "client of .* is closed"):
+            envs.close()
+        envs.close()
+        for call in (envs.reset, envs.render):
+            with self.assertRaises(gymnasium.error.ClosedEnvironmentError):
+                call()
+
 
 if __name__ == "__main__":
     unittest.main()

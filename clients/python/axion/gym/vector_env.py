@@ -255,7 +255,13 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         -------
         tuple of numpy.ndarray, or None
             Uint8 [height, width, 3] each; None, and a warning, without a render_mode.
+
+        Raises
+        ------
+        gymnasium.error.ClosedEnvironmentError
+            The environments are closed.
         """
+        self._check_open()
         return drawn(self, self._pictures, self.batch)
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -271,6 +277,7 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
                 with contextlib.suppress(NotFoundError):
                     self.batch.delete()
         finally:
+            self.closed = True  # whatever became of the batch, whose lease ends otherwise
             if self._own_client is not None:
                 self._own_client.close()
 
