@@ -93,6 +93,8 @@ class Pictures(AxiondCase):
             self.envs("axion/Hopper-v5", 2, render_mode="depth_array")
         with self.assertRaisesRegex(ValueError, "width: 0 is not from 1"):
             self.envs("axion/Hopper-v5", 2, render_mode="rgb_array", width=0)
+        with self.assertRaisesRegex(TypeError, "camera: wants Camera or None, not 3"):
+            self.envs("axion/Hopper-v5", 2, render_mode="rgb_array", camera=3)
         self.assertEqual(len(self.client.list_batches()), 1)  # what was refused has left no worlds
 
     def test_specs_are_data(self):

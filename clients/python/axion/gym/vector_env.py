@@ -11,14 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from axion.arguments import checked
 from axion.batch import Batch
 from axion.client import Client
 from axion.errors import NotFoundError
 from axion.fleet import Fleet
 from axion.fleet_batch import FleetBatch
+from axion.gym.given import actions_of, check_client, mask_of, mode_of, own_ends, own_observations, own_rewards, seeds_of, task_of
 from axion.gym.pictures import RENDER_MODES, checked_mode, drawn, picture_metadata, pictures_of
-from axion.gym.server_tasks import ServerTask, server_task
+from axion.gym.server_tasks import ServerTask
 from axion.task import TaskResult, task_spec
+from axion.tensors import as_array
 from axion.texts import documented, documented_call
 from axion.v1 import task_pb2
 
@@ -81,16 +84,16 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         Choices are given beside a ServerTask, or there are no such.
     """
 
+    @checked
     def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str | None = None,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None, seed: int = 0,
                  batch_choices: Mapping[str, Any] | None = None, render_mode: str | None = None, width: int = 480, height: int = 480,
                  camera: Camera | None = None, **task_choices: Any) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs: is {num_envs}; it must be at least 1")
-        if task_choices and not isinstance(task, str):
-            raise TypeError(f"{', '.join(task_choices)}: are given to the ServerTask itself")
-        self.task = server_task(task, **task_choices) if isinstance(task, str) else task
-        self.num_envs, self.autoreset_mode, self.render_mode = num_envs, AutoresetMode(autoreset_mode), checked_mode(render_mode)
+        check_client(client)
+        self.task = task_of(task, task_choices)
+        self.num_envs, self.autoreset_mode, self.render_mode = num_envs, mode_of(autoreset_mode), checked_mode(render_mode)
         spec = task_pb2.TaskSpec()
         spec.CopyFrom(task_spec(self.task.spec))
         spec.autoreset = _RESETS[self.autoreset_mode]
@@ -109,7 +112,7 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
                 self.model, num_envs, task=spec, **{"seed": seed, **self.task.batch_choices, **(batch_choices or {})})
             self.info = self.batch.task
             self._seen = _kept(self.batch.begin_episodes())
-            observed = self.task.observe(_aligned(self._seen))
+            observed = own_observations(self.task.observe(_aligned(self._seen)), (num_envs,))
         except BaseException:
             self.close_extras()
             raise
@@ -134,21 +137,15 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
 
         Raises
         ------
+        TypeError
+            A seed is no whole number, or the options are no dict.
         ValueError
             There are not so many seeds, or the mask is none.
         gymnasium.error.ClosedEnvironmentError
             The environments are closed.
         """
         self._check_open()
-        seeds: list[int | None] = list(seed or [None] * self.num_envs) if not isinstance(seed, int) else [
-            seed + i for i in range(self.num_envs)]
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"seed: has {len(seeds)} numbers for {self.num_envs} environments")
-        mask = np.ones(self.num_envs, dtype=bool)
-        if options is not None and "reset_mask" in options:
-            mask = np.asarray(options["reset_mask"])
-            if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
-                raise ValueError(f"options['reset_mask']: must be {self.num_envs} booleans, one of them true")
+        seeds, mask = seeds_of(seed, self.num_envs), mask_of(options, self.num_envs)
         given = np.array([each is not None for each in seeds])
         numbers = np.array([each or 0 for each in seeds], dtype=np.uint64)
         seen = np.array(self._seen)
@@ -182,12 +179,7 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             raise gymnasium.error.ResetNeeded(f"world {np.argmin(self._begun)} has not been reset; call reset before the first step")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
             raise gymnasium.error.ResetNeeded(f"world {np.argmax(self._ended)} has ended and was not reset")
-        action = np.asarray(actions)
-        if action.shape != self.action_space.shape:
-            raise ValueError(f"actions: have shape {list(action.shape)}; it must be {list(self.action_space.shape or ())}")
-        finite = np.isfinite(action).all(axis=1)
-        if not finite.all():
-            raise ValueError(f"actions: are not finite in world {np.argmin(finite)}")
+        action = actions_of(actions, self.action_space.shape or ())
         return self._judged(self.batch.step_task(action), action)
 
     def _judged(self, answer: TaskResult, action: _Array) -> _Answer:
@@ -200,11 +192,11 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             after = np.array(after)
             after[answer.final_rows] = answer.final_observation
         after = _kept(after)
-        own = self.task.rewards(before, after, action)
+        own = own_rewards(self.task.rewards(before, after, action), self.info.reward_terms, self.num_envs)
         own_reward = np.where(went, sum(own.values(), np.zeros(self.num_envs)), 0.0)
         self._own_return = np.where(went, self._own_return, 0.0) + own_reward
         terminated, truncated = answer.terminated & went, answer.truncated & went
-        own_ended = self.task.terminated(after) & went & ~terminated
+        own_ended = own_ends(self.task.terminated(after), self.num_envs) & went & ~terminated
         self._overruled = own_ended & ~truncated
         terminated |= own_ended
         ended = terminated | truncated
@@ -233,7 +225,7 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
 
     def _observed(self, seen: _Array) -> _Array:
         """What the task observes of a copy: callers may write to what they are answered, and the task to what it is given."""
-        return self.task.observe(_aligned(seen))
+        return own_observations(self.task.observe(_aligned(seen)), self.observation_space.shape or ())
 
     def _tell_final(self, infos: dict[str, Any], ended: _Bools, observations: _Array) -> None:
         """Adds what was observed last of episodes that have ended, and what else was told of them, as Gymnasium's vector
@@ -344,7 +336,7 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
             Observation [k], reward, termination, truncation, and infos with the terms of the reward.
         """
         self.worlds._ended[:] = False  # a single environment may be stepped on after its end, as Gymnasium's own may
-        observation, reward, terminated, truncated, infos = self.worlds.step(np.asarray(action)[None])
+        observation, reward, terminated, truncated, infos = self.worlds.step(as_array(action, "action")[None])
         told = {name: values[0] for name, values in infos.items() if not name.startswith("_")}
         return observation[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), told
 
