@@ -1,12 +1,14 @@
 """axion.gym against axiond: Gymnasium's checkers, its infos and ways of beginning episodes, and tasks that the client adds to; see
 axiond_case.py."""
 
+import tempfile
 import unittest
 import warnings
 
 import numpy as np
 
-from axiond_case import AxiondCase
+import axion
+from axiond_case import AXIOND, AxiondCase, AxiondProcess
 
 try:
     import gymnasium
@@ -159,6 +161,25 @@ class Environments(Worlds):
         made.batch.delete()
         made.close()
         self.assertTrue(made.closed)
+
+    def test_worlds_that_went_back_with_their_server_are_reset(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = self.enterContext(AxiondProcess(AXIOND, f"--state_dir={folder}"))
+            envs, other = AxionVectorEnv(PENDULUM, 2, target=server.address), self.envs(PENDULUM, 2)
+            action = np.full((2, 1), 0.1, np.float32)
+            envs.reset(seed=1)
+            for end in (AxiondProcess.stop, AxiondProcess.kill):  # after the first nothing is lost
+                envs.step(action)
+                end(server)
+                server = self.enterContext(AxiondProcess(AXIOND, f"--state_dir={folder}", port=server.port))
+            with self.assertRaisesRegex(axion.AbortedError, "gone back to a checkpoint"):
+                envs.step(action)
+            with self.assertRaises(gymnasium.error.ResetNeeded):
+                envs.step(action)
+            np.testing.assert_array_equal(envs.reset(seed=5)[0], other.reset(seed=5)[0])
+            for mine, theirs in zip(envs.step(action)[:4], other.step(action)[:4]):
+                np.testing.assert_array_equal(mine, theirs)
+            envs.close()
 
     def test_a_mask_starts_some_worlds(self):
         envs = self.envs("HalfCheetah-v5", 3, autoreset_mode="Disabled", max_episode_steps=2)

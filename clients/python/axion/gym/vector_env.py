@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from axion.arguments import checked
 from axion.batch import Batch
 from axion.client import Client
-from axion.errors import NotFoundError
+from axion.errors import AbortedError, NotFoundError
 from axion.fleet import Fleet
 from axion.fleet_batch import FleetBatch
 from axion.gym.given import actions_of, check_client, mask_of, mode_of, own_ends, own_observations, own_rewards, seeds_of, task_of
@@ -104,6 +104,7 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         assert opened is not None
         # Overruled are worlds that the task's own `terminated` has ended, while the server goes on with them.
         self._begun, self._ended, self._overruled = np.zeros((3, num_envs), dtype=bool)
+        self._has_gone_back = False  # the batch, to a checkpoint that is older than its last answer
         self._own_return = np.zeros(num_envs)  # sum of the task's own rewards in the episodes so far
         try:
             self.model = opened.create_model(path=self.task.model_path(), **self.task.model_choices)
@@ -146,6 +147,8 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         """
         self._check_open()
         seeds, mask = seeds_of(seed, self.num_envs), mask_of(options, self.num_envs)
+        if self._has_gone_back and isinstance(self.batch, Batch):
+            self.batch, self._has_gone_back = self.batch.client.get_batch(self.batch.name), False
         given = np.array([each is not None for each in seeds])
         numbers = np.array([each or 0 for each in seeds], dtype=np.uint64)
         seen = np.array(self._seen)
@@ -167,10 +170,13 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
 
         Raises
         ------
+        TypeError
+            The actions are no real numbers.
         ValueError
             The actions have another shape, or are not finite.
         gymnasium.error.ResetNeeded
-            A world was not reset yet, or, with DISABLED, has ended and was not reset.
+            A world was not reset yet, or, with DISABLED, has ended and was not reset; or its server has lost steps, as
+            an AbortedError has told, and it was not reset since.
         gymnasium.error.ClosedEnvironmentError
             The environments are closed.
         """
@@ -180,7 +186,12 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
             raise gymnasium.error.ResetNeeded(f"world {np.argmax(self._ended)} has ended and was not reset")
         action = actions_of(actions, self.action_space.shape or ())
-        return self._judged(self.batch.step_task(action), action)
+        try:
+            answer = self.batch.step_task(action)
+        except AbortedError:
+            self._begun[:], self._has_gone_back = False, True
+            raise
+        return self._judged(answer, action)
 
     def _judged(self, answer: TaskResult, action: _Array) -> _Answer:
         """What the server answers to a step, and what the task's own methods make of it."""
