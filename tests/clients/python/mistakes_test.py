@@ -225,6 +225,16 @@ class Environments(AxiondCase):
         for mine, theirs in zip(envs.step(np.full((2, 1), 0.1))[:4], plain.step([[0.1], [0.1]])[:4]):
             np.testing.assert_array_equal(mine, theirs)
 
+    def test_a_task_none_of_whose_actions_has_an_effect_is_refused_and_leaves_no_worlds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "robot.xml")
+            path.write_text(SCENE.replace('joint="shoulder"', 'joint="shoulder" ctrlrange="-1 1"'))
+            task = {"observation": [{"quantity": {"field": "joint_position"}}], "action": {"offset": [10], "lower": [-1], "upper": [1]}}
+            before = len(self.client.list_batches())
+            with self.assertRaisesRegex(ValueError, "task.action: no action has an effect on 'turn'"):
+                self.envs(ServerTask(str(path), task), 2)
+            self.assertEqual(len(self.client.list_batches()), before)
+
     def test_seeds_are_whole_numbers_of_any_type(self):
         envs = self.envs(PENDULUM, 3)
         first, _ = envs.reset(seed=[7, 8, 9])

@@ -112,6 +112,10 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             self.batch: Batch | FleetBatch = opened.create_batch(
                 self.model, num_envs, task=spec, **{"seed": seed, **self.task.batch_choices, **(batch_choices or {})})
             self.info = self.batch.task
+            low, high = np.array(self.info.action_lower, np.float32), np.array(self.info.action_upper, np.float32)
+            if (low > high).any():
+                raise ValueError(f"task.action: no action has an effect on {self.info.actuators[np.argmax(low > high)]!r}: with the offset "
+                                 "all that the bounds allow is beyond the actuator's range")
             self._seen = _kept(self.batch.begin_episodes())
             observed = own_observations(self.task.observe(_aligned(self._seen)), (num_envs,))
         except BaseException:
@@ -120,7 +124,6 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         self._end_names = np.array([*self.info.end_names, ""], dtype=object)  # the last is of -1
         self.dt = self.info.step_seconds
         self.metadata = {"autoreset_mode": self.autoreset_mode, **picture_metadata(self.dt)}
-        low, high = np.array(self.info.action_lower, np.float32), np.array(self.info.action_upper, np.float32)
         self.single_action_space = gymnasium.spaces.Box(low, high)
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, observed.shape[1:], observed.dtype.type)
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
