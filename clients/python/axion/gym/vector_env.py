@@ -306,6 +306,7 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
 
     def __init__(self, task: ServerTask | str, **choices: Any) -> None:
         limit = {"max_episode_steps": 0} if isinstance(task, str) else {}
+        self._is_seeded = "seed" in choices
         self.worlds = AxionVectorEnv(task, 1, autoreset_mode=AutoresetMode.DISABLED, **{**limit, **choices})
         self.observation_space = self.worlds.single_observation_space
         self.action_space = self.worlds.single_action_space
@@ -321,7 +322,7 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
         Parameters
         ----------
         seed : int, optional
-            Of the world; None: it goes on with its own.
+            Of the world; None: it goes on with its own, at first the `seed` that it was made with, or one at random.
         options : dict[str, Any], optional
             Gymnasium's.
 
@@ -331,9 +332,10 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
             The observation [k], and infos.
         """
         super().reset(seed=seed)
-        if seed is None and self._np_random is None:
+        if seed is None and not self._is_seeded:
             seed = int(self.np_random.integers(2 ** 32))
         observation, info = self.worlds.reset(seed=[seed])
+        self._is_seeded = True
         return observation[0], info
 
     def step(self, action: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
