@@ -235,6 +235,14 @@ class Environments(AxiondCase):
                 self.envs(ServerTask(str(path), task), 2)
             self.assertEqual(len(self.client.list_batches()), before)
 
+    def test_environments_of_others_are_not_said_in_numbers(self):
+        def others():
+            return axion.gym.AxionEnv(PENDULUM, client=self.client)
+        envs = gymnasium.vector.SyncVectorEnv([others])
+        self.addCleanup(envs.close)
+        with self.assertRaisesRegex(TypeError, "env: wants an AxionVectorEnv, .*not SyncVectorEnv"):
+            axion.gym.NumericInfos(envs)
+
     def test_seeds_are_whole_numbers_of_any_type(self):
         envs = self.envs(PENDULUM, 3)
         first, _ = envs.reset(seed=[7, 8, 9])
