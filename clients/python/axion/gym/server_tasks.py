@@ -28,7 +28,7 @@ class ServerTask:
     """A model and what the server is to compute of its worlds.
 
     A subclass adds what the client computes of it, for all worlds at once: `observe`, `rewards` and `terminated` are
-    given what the server's task observes.
+    given what the server's task observes, to which `observe` alone may write.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class ServerTask:
         Returns
         -------
         dict of str to numpy.ndarray
-            Float64 [n] of each name.
+            Float64 [n] of each name; none is that of a term of the server's task.
         """
         return {}
 
