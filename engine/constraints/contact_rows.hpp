@@ -191,8 +191,7 @@ AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real
     const bool blocked = c.gap < 0 && is_blocked(m, w, c);
     w.contact_rebound[i] = blocked ? Real(kBlocked) : Real(0);
     if (!blocked && !m.is_soft && may_give_way(m, s, c)) {
-      const bool gives =
-          (s.contacts_give || gave_way(w, c.pair)) && !(s.some_stay_rigid && w.constraints.stays_rigid[c.body_a] != 0);
+      const bool gives = (s.contacts_give || gave_way(w, c.pair)) && !(s.some_stay_rigid && is_kept_rigid(w, c));
       if (gives) w.contact_rebound[i] = Real(kGivingWay);
       c.friction = gives ? Real(0) : model::pair_data(m, c.pair).friction * w.friction_scale[0];
     }

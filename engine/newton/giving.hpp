@@ -12,12 +12,15 @@
 //
 // The proof is of each group of bodies by itself, which joints, equalities and contacts that may give way hold
 // together, or which have such contacts with one thing that does not move: w is zero elsewhere, and what bodies of
-// other groups press with is among the loads. What is proved of one robot says nothing of another. Contacts of a group
-// without a proof are rigid again, and the step is solved once more. Where that fails the step is left as it was, and
-// likewise where no group has a proof, if it was solved.
+// other groups press with is among the loads. What is proved of one robot says nothing of another. Nor does it of a
+// part of a robot, what is beyond a joint and what loops and equalities move with it, whose contacts get deeper: it
+// needs a proof of its own, w being zero elsewhere, else a finger that its drive presses into the palm would sink in
+// while others are stuck there. Contacts of a group or a part without a proof are rigid again, and the step is solved
+// once more. Where that fails the step is left as it was, and likewise where no group has a proof, if it was solved.
 //
 // Contacts that gave way do so in the next step from the start, until they are opened, or nothing proves that they
-// cannot be. Where such a step fails, it is solved once more from no impulses of contacts.
+// cannot be. Where such a step fails, or a part without a proof sinks in, it is solved once more from no impulses of
+// contacts.
 //
 // In: an evaluated iterate. Out: an iterate, contact_rebound. Cost: nothing where no rigid contact of joined bodies is
 // deep; one attempt in the first step, and one more where some groups have a proof and others none.
@@ -121,12 +124,14 @@ AXION_HD_RARE Real greatest_load(const Team& team, const Problem<Real>& p) {
   return greatest_load(team, p, [](int b) { return b >= 0; });
 }
 
-// The most that contacts can add to it, N s: by friction, and by pushing against bodies that stand still in the motion.
-template <typename Real, typename Team, typename Has>
-AXION_HD_RARE Real greatest_contact_load(const Team& team, const Problem<Real>& p, const Has& has) {
+// The most that contacts can add to it, N s: by friction, and by pushing against bodies that stand still in the motion;
+// but for those of which is_asked() is true.
+template <typename Real, typename Team, typename Has, typename IsAsked>
+AXION_HD_RARE Real greatest_contact_load(const Team& team, const Problem<Real>& p, const Has& has,
+                                         const IsAsked& is_asked) {
   return team.template sum<Real>(p.block_count(), [&](int i) {
     const model::Contact<Real>& c = p.w.contacts[i];
-    const bool is_between = i < p.contact_count && c.body_b >= 0 && has(c.body_a) != has(c.body_b);
+    const bool is_between = i < p.contact_count && c.body_b >= 0 && has(c.body_a) != has(c.body_b) && !is_asked(i);
     Real sum = 0;
     for (int k = i < p.contact_count && !is_between ? 1 : 0; k < 3; ++k) {
       const int row = p.contact_base() + 3 * i + k;
@@ -206,16 +211,113 @@ AXION_HD_RARE bool nothing_opens(const Team& team, const Problem<Real>& p, const
     return has(p.w.contacts[i].body_a) && pushes_and_stays(p, i, true) ? p.w.lambda[p.contact_base() + 3 * i] : Real(0);
   });
   return !(push > Real(0)) ||
-         push > Real(GivingParameters::kLever) * (greatest_load(team, p, has) + greatest_contact_load(team, p, has));
+         push > Real(GivingParameters::kLever) *
+                    (greatest_load(team, p, has) + greatest_contact_load(team, p, has, [](int) { return false; }));
+}
+
+// Whether contact i gives way, stays and gets deeper.
+template <typename Real>
+AXION_HD inline bool sinks(const Problem<Real>& p, int i) {
+  const model::Contact<Real>& c = p.w.contacts[i];
+  return pushes_and_stays(p, i, true) && -model::gap_after(c, p.w.v_plus, p.w.omega_plus, p.s.dt) >
+                                             Real(GivingParameters::kSinking) * p.s.contact_margin - c.gap;
+}
+
+// Marks the bodies of a part of a tree, what is beyond the joint of body `first`, and of others that loops and
+// equalities of coordinates move with it.
+template <typename Real, typename Team>
+AXION_HD_RARE void mark_part(const Team& team, const Problem<Real>& p, int first) {
+  const model::ModelView<Real>& m = p.m;
+  int* const part = p.w.newton.group;
+  const auto has = [&](int b) { return b >= 0 && part[b] != 0; };
+  team.for_each(1, [&](int) {
+    const auto add = [&](int root) {
+      for (int b = 0; b < m.body_count; ++b) {
+        int above = b;
+        while (above >= 0 && above != root) above = m.bodies[above].parent;
+        if (above >= 0) part[b] = 1;
+      }
+    };
+    for (int b = 0; b < m.body_count; ++b) part[b] = 0;
+    add(first);
+    for (bool is_whole = false; !is_whole;) {
+      is_whole = true;
+      for (int j = m.joint_count - m.loop_count; j < m.joint_count; ++j) {
+        const int child = m.joints[j].child, parent = m.joints[j].parent;
+        if (parent < 0 || has(child) == has(parent)) continue;
+        add(has(child) ? parent : child), is_whole = false;
+      }
+      for (int e = m.tendon_axis_count; e < m.tendon_count; ++e) {
+        bool moves = false;
+        constraints::for_each_term(
+            m.tendons[e], [&](int k) { moves = moves || has(m.tendon_terms[k].a) != has(m.tendon_terms[k].b); });
+        constraints::for_each_term(m.tendons[e], [&](int k) {
+          const int a = m.tendon_terms[k].a, b = m.tendon_terms[k].b;
+          if (!moves || has(a) || has(b) || (a < 0 && b < 0)) return;
+          add(a >= 0 ? a : b), is_whole = false;
+        });
+      }
+    }
+  });
+}
+
+// Whether the part that is marked may open its contacts with what is not of it while that stands still: nothing proves
+// that it cannot. Other contacts with a body that it is stuck in hold it there, too, and are no loads.
+template <typename Real, typename Team>
+AXION_HD_RARE bool part_may_open(const Team& team, const Problem<Real>& p) {
+  const int* const part = p.w.newton.group;
+  const model::Contact<Real>* const contacts = p.w.contacts;
+  const auto has = [part](int b) { return b >= 0 && part[b] != 0; };
+  const auto leads_out = [&](int i) { return has(contacts[i].body_a) != has(contacts[i].body_b); };
+  const auto holds = [&](int i) { return leads_out(i) && pushes_and_stays(p, i, true); };
+  const auto other = [&](int i) { return has(contacts[i].body_a) ? contacts[i].body_b : contacts[i].body_a; };
+  const auto is_with_such = [&](int i) {
+    if (!leads_out(i) || other(i) < 0) return false;
+    for (int k = 0; k < p.contact_count; ++k) {
+      if (holds(k) && other(k) == other(i)) return true;
+    }
+    return false;
+  };
+  const Real push = team.template sum<Real>(
+      p.contact_count, [&](int i) { return holds(i) ? p.w.lambda[p.contact_base() + 3 * i] : Real(0); });
+  return !(push > Real(GivingParameters::kLever) *
+                      (greatest_load(team, p, has) + greatest_contact_load(team, p, has, is_with_such)));
+}
+
+// Calls f(body) for bodies whose contacts give way and get deeper although a part of their tree, what is beyond one of
+// its joints, may open them. Returns whether there are any.
+template <typename Real, typename Team, typename F>
+AXION_HD_RARE bool find_sinking(const Team& team, const Problem<Real>& p, F&& f) {
+  const model::Contact<Real>* const contacts = p.w.contacts;
+  bool found = false;
+  for (int i = 0; i < p.contact_count; ++i) {
+    const int bodies[2] = {contacts[i].body_a, contacts[i].body_b};
+    bool is_seen = !sinks(p, i);
+    for (int k = 0; k < i && !is_seen; ++k) {
+      is_seen = contacts[k].body_a == bodies[0] && contacts[k].body_b == bodies[1] && sinks(p, k);
+    }
+    for (int side = 0; side < 2 && !is_seen; ++side) {
+      const int other = bodies[1 - side];
+      for (int first = bodies[side]; first >= 0; first = p.m.bodies[first].parent) {
+        mark_part(team, p, first);
+        if (other >= 0 && p.w.newton.group[other] != 0) break;
+        if (!part_may_open(team, p)) continue;
+        f(bodies[side]);
+        found = true;
+        break;
+      }
+    }
+  }
+  return found;
 }
 
 // Whether there are groups whose contacts give way with a proof that nothing opens the contacts that stay, and
-// groups whose contacts do so without one.
+// groups whose contacts do so without one, or parts that sink in without one.
 struct GivingGroups {
   bool with_proof = false, without = false;
 };
 
-// Finds them. Contacts of groups without a proof are to stay rigid.
+// Finds them. Contacts of groups and parts without a proof are to stay rigid.
 template <typename Real, typename Team>
 AXION_HD_RARE GivingGroups judge_groups(const Team& team, Problem<Real>& p) {
   GivingGroups found;
@@ -234,6 +336,9 @@ AXION_HD_RARE GivingGroups judge_groups(const Team& team, Problem<Real>& p) {
       if (has(b)) constraints::keep_rigid(p.w, b, true);
     });
   });
+  found.without |= found.with_proof && find_sinking(team, p, [&](int body) {
+                     team.for_each(1, [&](int) { constraints::keep_rigid(p.w, body, true); });
+                   });
   return found;
 }
 
@@ -249,7 +354,7 @@ AXION_HD_RARE bool give_as_last(const Team& team, const Problem<Real>& p) {
 // Whether a step with an iterate of this ratio is to be solved again with contacts that give way.
 template <typename Real, typename Team>
 AXION_HD_RARE bool should_give_way(const Team& team, const Problem<Real>& p, Real ratio) {
-  if (!(ratio <= Real(1)) && give_as_last(team, p)) return true;
+  if (give_as_last(team, p) && (!(ratio <= Real(1)) || find_sinking(team, p, [](int) {}))) return true;
   return team.template max<Real>(p.contact_count, [&](int i) {
     if (!(p.w.contact_rebound[i] >= Real(0)) || !constraints::may_give_way<Real>(p.m, p.s, p.w.contacts[i])) {
       return Real(0);

@@ -68,6 +68,12 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
   overlap.grows = overlap.grows ||
                   solved_depth - collide::depth_at_start(team, w, search) > Real(kTurnedIn) * deep_margin(p.m, p.s);
   if (!any([&](int i, Real, Real) { return gives(i); })) return overlap;
+  const bool part_sinks = solver::find_sinking(team, p, [&](int body) {
+    team.for_each(p.contact_count, [&](int i) {
+      if (gives(i) && (w.contacts[i].body_a == body || w.contacts[i].body_b == body)) w.warm[i].approach = 0;
+    });
+  });
+  overlap.is_held = overlap.is_held || part_sinks;
   solver::find_groups(team, p);
   solver::for_each_group(p, [&](const auto& has) {
     const auto deepest = [&](const auto& depth) {
@@ -85,6 +91,20 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
     });
   });
   return overlap;
+}
+
+// Whether a contact lets two shapes half through each other in the step: soft ones do so by their law where forces are
+// far above what their springs hold.
+template <typename Real, typename Team>
+AXION_HD_RARE bool comes_through(const Team& team, const solver::Problem<Real>& p, Real least) {
+  return team.template max<Real>(p.contact_count, [&](int i) {
+    const Real before = -p.w.contacts[i].gap, after = -p.w.contact_gap[i];
+    if (!(after > least && p.w.lambda[p.contact_base() + 3 * i] > Real(0))) return Real(0);
+    const model::PairData<Real> pair = model::pair_data(p.m, p.w.contacts[i].pair);
+    if (!collide::has_sides(p.m.shapes[pair.shape_b])) return Real(0);
+    const Real halfway = collide::halfway_through(p.m, pair);
+    return before < halfway && after > halfway ? Real(1) : Real(0);
+  }) > Real(0);
 }
 
 // Whether a joint that does not give way is open by more than `least` in the end: by what an earlier step left, or by

@@ -255,6 +255,22 @@ TEST(Overlap, that_a_free_motion_could_open_is_no_solved_step) {
   expect_told(0.0F), expect_told(0.0);
 }
 
+// Soft contacts give way by their law, however far: 1 kN drives a finger of 1 g through a block in one step, which is
+// not solved.
+TEST(Overlap, that_lets_soft_shapes_through_each_other_is_no_solved_step) {
+  const char* xml = R"(<mujoco><option gravity="0 0 0"/><worldbody><geom type="box" size="0.1 0.1 0.1"/>
+    <body pos="0 0 0.119"><joint name="f" type="slide" axis="0 0 1"/><geom type="box" size="0.02 0.02 0.02"
+    mass="0.001"/></body></worldbody><actuator><motor joint="f"/></actuator></mujoco>)";
+  const auto expect_told = [&](auto real) {
+    testing::SingleWorld<decltype(real)> world(import::imported(xml).scene, options(true), 0.01);
+    world.world().control[0] = -1000;
+    world.step();
+    EXPECT_LT(world.world().axis_position[0], -0.2);  // below the block
+    EXPECT_FALSE(world.converged());
+  };
+  expect_told(0.0F), expect_told(0.0);
+}
+
 // Bodies that joints hold between others, by less room than they take: no motion of the joints opens all contacts, so
 // these give way. A flap of a hinge between two posts; a finger on a slide, 8 mm in one jaw and 2 mm in the other; two
 // fingers that an equality couples, each pressed into the other by its drive and by a wall behind it; and a thumb of
@@ -344,6 +360,54 @@ TEST(GivingContact, of_one_robot_lets_no_other_sink_in) {
         before = after;
       }
       EXPECT_LT(before, 1e-4) << mass << " " << depth;
+    }
+  }
+}
+
+// Nor does what is proved of one part of a robot say anything of another. A finger that moves by itself comes out of
+// what a force presses it into while a flap is stuck: of the flap's own post, of the flap, of a block as a finger of
+// the flap, and of the post beside another finger that an equality couples with it. Coordinates are how far it is out.
+TEST(GivingContact, of_one_part_lets_no_other_sink_in) {
+  const auto finger = [](double x, double y, double z, double mass, const char* joint) {
+    char body[400];
+    std::snprintf(body, sizeof body, R"(<body pos="%g %g %g"><joint damping="0.1" type="slide" %s/>
+        <geom type="box" size="0.01 0.02 0.02" mass="%g"/></body>)",
+                  x, y, z, joint, mass);
+    return std::string(body);
+  };
+  const auto scene = [&](int kind, double depth, double mass) {
+    std::string xml = kPinned[0], beside, within, tail;
+    if (kind == 0) beside = finger(-0.03, 0.08, -0.18 - depth, mass, R"(name="f" axis="0 0 1")");
+    if (kind == 1) beside = finger(0, 0.07 - depth, -0.12, mass, R"(name="f" axis="0 1 0")");
+    if (kind == 2) {
+      beside = R"(<geom type="box" size="0.1 0.1 0.1" pos="0.3 0 0.12"/>)";
+      within = finger(0.3, 0, depth, mass, R"(name="f" axis="0 0 -1")");
+    }
+    if (kind == 3) {
+      beside = finger(-0.03, 0.08, -0.18 - depth, mass, R"(name="f" axis="0 0 1")") +
+               finger(-0.03, -0.08, -0.18 - depth, mass, R"(name="g" axis="0 0 1")");
+      tail = R"(<equality><joint joint1="f" joint2="g"/></equality>)";
+    }
+    xml.insert(xml.find("</body>"), within);
+    tail = beside + "</worldbody>" + tail + R"(<actuator><motor joint="f"/></actuator></mujoco>)";
+    return xml.replace(xml.find("</worldbody>"), std::string::npos, tail);
+  };
+  const auto expect_out = [&](int kind, double mass, double depth, auto real) {
+    testing::SingleWorld<decltype(real)> world(import::imported(scene(kind, depth, mass)).scene, options(false), 0.002);
+    world.world().control[0] = -1000;
+    double before = depth;
+    for (int k = 0; k < 60; ++k) {
+      world.step();
+      const double after = depth - world.world().axis_position[1];
+      EXPECT_TRUE(after < before + 1e-4 || (world.record().outcome & kConverged) == 0) << kind << mass << k << after;
+      before = after;
+    }
+    EXPECT_LT(before, 5e-4) << kind << " " << mass << " " << depth;
+    EXPECT_TRUE(world.converged()) << kind << " " << mass << " " << depth;
+  };
+  for (int kind = 0; kind < 4; ++kind) {
+    for (const double mass : {1e-3, 1e-2, 0.1}) {
+      for (const double depth : {0.002, 0.004}) expect_out(kind, mass, depth, 0.0F), expect_out(kind, mass, depth, 0.0);
     }
   }
 }
