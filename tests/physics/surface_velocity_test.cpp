@@ -333,8 +333,8 @@ TYPED_TEST(SurfaceVelocity, two_opposite_belts_turn_a_box) {
     EXPECT_TRUE(world.converged());
     validation.at_most("rate of a box on two belts, relative",
                        std::abs(double(world.world().omega_at_pose[0].z) / (rate * n * h) - 1), 0.015);
-    validation.at_most("way of a box on two belts, m", std::hypot(place(world).x, place(world).y),
-                       allowed<TypeParam>(1e-9, 1e-6));
+    // On a millimetre at each edge the law leaves open which corner bears how much.
+    validation.at_most("way of a box on two belts, m", std::hypot(place(world).x, place(world).y), 5e-6);
   }
 }
 
