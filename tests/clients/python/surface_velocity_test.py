@@ -23,7 +23,7 @@ class SurfaceVelocityTest(AxiondCase):
         model = self.client.create_model(scene=self.scene(surface_velocity=(0.6, -0.8, 0)))
         still = self.client.create_model(scene=self.scene())
         self.assertNotEqual(model.fingerprint, still.fingerprint)
-        belt = self.client.get_scene(model).shapes[0]
+        belt = self.client.get_scene(model).proto.shapes[0]
         self.assertEqual((belt.surface_velocity.x, belt.surface_velocity.y), (0.6, -0.8))
         with self.client.create_batch(model, world_count=2, dt=DT, precision="float64") as batch:
             velocity = batch.step(steps=60, record_every=20, outputs=["body_velocity"])["body_velocity"][:, :, 0, :3]
