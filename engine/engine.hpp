@@ -352,7 +352,7 @@ std::vector<std::string> compiled_backends();
 
 // How a step depends on its state x and its controls: A = dx+/dx, B = dx+/du, C = dy/dx, D = dy/du, where x+ is the
 // state that the step leaves, as clients read it, and y the sensor_data after it. A step begins as after set_state: it
-// knows x, the numbers of the world and its mocap poses, and of the step before nothing. engine/backend/linearise.hpp
+// knows x, the numbers of the world and its mocap poses, and of the step before nothing. engine/backend/linearise.cpp
 // says how they are found.
 
 enum class CoordinateKind : std::uint8_t { kPosition, kVelocity, kActivation };

@@ -1,5 +1,6 @@
-// What stands for the active set of a step: which contacts press, stick and slide, which limits push, which efforts are
-// at a bound, and how the step was solved. Where two steps differ in it, the step is not differentiable between them.
+// What stands for the active set of a step: which contacts press, stick and slide, which of them were met before it
+// where they are soft, which limits push, which efforts are at a bound, and how the step was solved. Where two steps
+// differ in it, the step is not differentiable between them.
 //
 // Of the last step of a world that was the first after a reset or a new state, so that its forces act for half of dt
 // where it begins with half a step (constraints/force_steps.hpp), else for all of it. What presses with less than
@@ -12,6 +13,8 @@
 
 #include "engine/base/hash.hpp"
 #include "engine/constraints/motor_forces.hpp"
+#include "engine/math/constants.hpp"
+#include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/world/world_view.hpp"
 
@@ -29,7 +32,7 @@ inline BoundSide side_of(double value, double lower, double upper) {
 }
 
 template <typename Real>
-void add_contacts(const model::WorldView<Real>& w, double least, Hash& hash) {
+void add_contacts(const model::ModelView<Real>& m, const model::WorldView<Real>& w, double least, Hash& hash) {
   for (int i = 0; i < w.record->contact_count; ++i) {
     const Real* lambda = w.lambda_contact + 3 * i;
     if (!(static_cast<double>(lambda[0]) > least)) continue;
@@ -37,6 +40,7 @@ void add_contacts(const model::WorldView<Real>& w, double least, Hash& hash) {
     const double cone = static_cast<double>(w.contacts[i].friction) * static_cast<double>(lambda[0]);
     hash.add(std::uint64_t(std::uint32_t(w.contacts[i].pair)) << 32 | w.contacts[i].feature);
     hash.add(std::uint64_t(friction < (1 - kAtBound) * cone));
+    if (m.is_soft) hash.add(std::uint64_t(w.contacts[i].gap < model::impedance_of_pair(m, w.contacts[i].pair).margin));
   }
 }
 
@@ -83,10 +87,10 @@ std::uint64_t hash_of_active_set(const model::ModelView<Real>& m, const model::W
                                  const model::StepSettings<Real>& s) {
   double mass = 0;
   for (int b = 0; b < m.body_count; ++b) mass += static_cast<double>(m.bodies[b].mass * w.mass_scale[b]);
-  const double dt = static_cast<double>(s.dt), least = kLeastLoad * mass * 9.81 * dt;
+  const double dt = static_cast<double>(s.dt), least = kLeastLoad * mass * math::kGravity * dt;
   Hash hash;
   hash.add(std::uint64_t(w.record->joint_mode));
-  add_contacts(w, least, hash);
+  add_contacts(m, w, least, hash);
   for (int i = 0; i < m.limit_count; ++i) {
     const bool pushes = static_cast<double>(w.lambda_joint[m.limit_base() + i]) > least;
     hash.add(std::uint64_t(pushes ? 2 + w.limit_side[i] : 0));

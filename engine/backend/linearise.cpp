@@ -28,6 +28,8 @@
 namespace axion::backend {
 namespace {
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 struct Bounds {
@@ -38,6 +40,7 @@ struct Bounds {
     if (value <= upper && moved > upper) return upper;
     return value >= lower && moved < lower ? lower : moved;
   }
+  bool hold(double value) const { return value < lower || value > upper || lower == upper; }
 };
 
 InputView rows_of(const std::vector<double>& values, std::size_t columns) {
@@ -152,13 +155,15 @@ class Differences final : public Linearisation {
     keep_state(now_, step_);
     Rows rows = rows_of_state(1);
     if (Status s = step_rows(rows); !s.ok()) return s;
-    after_ = {rows.position, rows.velocity, rows.activation};
-    if (step_ + 1 == steps_) keep_state(after_, steps_);
     if (const auto to = part(out_.sensor_data, sizes_.ny); !to.empty()) {
       std::copy(rows.sensors.begin(), rows.sensors.end(), to.begin());
+      if (is_frozen_) std::fill(to.begin(), to.end(), kNaN);
     }
     active_set_ = rows.active_set[0];
     outcome_ = is_frozen_ ? std::uint32_t{kNonFinite} : rows.outcome[0];
+    is_frozen_ = (outcome_ & kNonFinite) != 0;  // and stays where it is, through the steps that are left
+    if (!is_frozen_) after_ = {rows.position, rows.velocity, rows.activation};
+    if (step_ + 1 == steps_) keep_state(after_, steps_);
     if (!out_.outcome.empty()) out_.outcome[step_at()] = outcome_;
     return {};
   }
@@ -251,12 +256,19 @@ class Differences final : public Linearisation {
     } else if (c < 2 * nv) {
       rows.velocity[row * nv + c - nv] += by;
     } else if (c < 2 * nv + na) {
-      double& value = rows.activation[row * na + c - 2 * nv];
-      value = input_bounds_[nu + c - 2 * nv].move(value, by);
+      rows.activation[row * na + c - 2 * nv] = bounds_of(c).move(input(c, rows, row), by);
     } else {
-      double& value = rows.control[row * nu + c - sizes_.x()];
-      value = input_bounds_[c - sizes_.x()].move(value, by);
+      rows.control[row * nu + c - sizes_.x()] = bounds_of(c).move(input(c, rows, row), by);
     }
+  }
+
+  // Activation or control c of a row, and its bounds.
+  double input(std::size_t c, const Rows& rows, std::size_t row) const {
+    return c < sizes_.x() ? rows.activation[row * sizes_.na + c - 2 * sizes_.nv]
+                          : rows.control[row * sizes_.nu + c - sizes_.x()];
+  }
+  const Bounds& bounds_of(std::size_t c) const {
+    return input_bounds_[c < sizes_.x() ? sizes_.nu + c - 2 * sizes_.nv : c - sizes_.x()];
   }
 
   // How far apart coordinate or control c is in a row and the next.
@@ -283,9 +295,11 @@ class Differences final : public Linearisation {
     const double apart = distance(c, from, row);
     const std::uint32_t outcome = join_outcomes(to.outcome[row], to.outcome[row + 1]);
     const bool is_finite = ((outcome | outcome_) & kNonFinite) == 0;
+    // Of an input that its bounds hold nothing comes; else the difference is less than the coordinate's last bit.
+    const double unmoved = c >= 2 * sizes_.nv && bounds_of(c).hold(input(c, from, row)) ? 0 : kNaN;
     const auto rate = [&](double change) {
-      if (!is_finite) return std::numeric_limits<double>::quiet_NaN();
-      return apart == 0 ? 0.0 : change / apart;
+      if (!is_finite) return kNaN;
+      return apart == 0 ? unmoved : change / apart;
     };
     const auto between = [row](const std::vector<double>& all, std::size_t size, std::size_t i) {
       return all[row * size + i] - all[(row + 1) * size + i];

@@ -215,7 +215,7 @@ template <typename Real>
 std::uint64_t TypedBatch<Real>::active_set_of(int world, std::byte* block) const {
   const WorldBlock<Real> state(world_model(world), block);
   const model::StepSettings<Real> settings = model::make_step_settings<Real>(spec().options, spec().dt);
-  return hash_of_active_set(state.model().m, state.view(), settings);
+  return hash_of_active_set(model::batch_view(state.model().m, spec().options), state.view(), settings);
 }
 
 template <typename Real>

@@ -22,6 +22,7 @@
 #include "engine/constraints/blocked_contacts.hpp"
 #include "engine/constraints/constraint_rows.hpp"
 #include "engine/constraints/giving_contacts.hpp"
+#include "engine/math/constants.hpp"
 #include "engine/model/find_contact.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
@@ -164,7 +165,7 @@ AXION_HD inline NormalLaw<Real> limit_law(const model::ModelView<Real>& m, const
 // Slower than this bodies come together without a rebound: twice what gravity adds in a step.
 template <typename Real>
 AXION_HD inline Real least_impact(const model::StepSettings<Real>& s) {
-  return Real(2 * 9.81) * s.dt;
+  return Real(2 * math::kGravity) * s.dt;
 }
 
 // J(ũ − u⁻) of a contact over the share of a step that forces act in: what a whole step of them adds, m/s.

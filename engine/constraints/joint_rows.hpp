@@ -17,12 +17,11 @@
 
 #include "engine/base/assert.hpp"
 #include "engine/math/angle_functions.hpp"
+#include "engine/math/constants.hpp"
 #include "engine/model/row.hpp"
 #include "engine/model/world_state.hpp"
 
 namespace axion::constraints {
-
-inline constexpr double kPi = 3.14159265358979323846;
 
 // What of a joint is asked for. Angles of hinges cost more than rows: a solver's iterations, which need locks alone, do
 // without wherever hinges share their anchor or are at most two.
@@ -54,7 +53,7 @@ AXION_HD inline Real angle_about(const math::Vec3<Real>& axis, const math::Vec3<
 // value plus the multiple of 2π that brings it next to `near`.
 template <typename Real>
 AXION_HD inline Real unwrap(Real value, Real near) {
-  const Real turn = Real(2 * kPi);
+  const Real turn = Real(2 * math::kPi);
   return value + turn * std::round((near - value) / turn);
 }
 

@@ -44,6 +44,8 @@
 
 namespace axion::constraints {
 
+inline constexpr double kTouching = 1e-6;  // of its depth: where a deep contact stands that has no push
+
 // base^exponent of numbers from 0 to 1 and from 0 to kGreatestPower, to about 1e-6, by products and roots alone, which
 // have the same bits on every device.
 template <typename Real>
@@ -156,8 +158,10 @@ AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Re
     const model::Row<Real>* row = w.row + m.contact_base() + 3 * i;
     const auto speed = [&](int k) { return row_velocity(row[k], c.body_a, c.body_b, w.v, w.omega); };
     const model::ImpedanceData<Real> law = model::impedance_of_pair(m, c.pair);
-    const Real rate = speed(0);
-    const Real gap = c.gap < -s.contact_margin ? s.push_share * c.gap : c.gap;
+    const bool is_deep = c.gap < -s.contact_margin, is_stopped = is_deep && !(s.push_share > Real(0));
+    // Without its push a contact still stops what goes on into it, and no more.
+    const Real rate = is_stopped && speed(0) > Real(0) ? Real(0) : speed(0);
+    const Real gap = is_stopped ? Real(kTouching) * c.gap : (is_deep ? s.push_share * c.gap : c.gap);
     SoftStep<Real> step = soft_step(law, s, gap, rate, w.body_force_step[c.body_a]);
     if (w.contact_rebound[i] < Real(0)) step.time = 0;
     SoftContact<Real>& soft = w.contact_law[i];

@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "engine/import/mjcf_pose.hpp"
+#include "engine/math/constants.hpp"
 
 namespace axion::import {
 namespace {
 
 using Vec3 = math::Vec3<double>;
 
-constexpr double kPi = 3.14159265358979323846;
 constexpr double kMinLength = 1e-10;  // m
 
 bool is_solid(GeomType type) {
@@ -209,13 +209,13 @@ void read_mass(const Attributes& a, bool adds_mass, Geom& geom, Notes& notes) {
 double volume(GeomType type, const model::Vec3d& s) {
   switch (type) {
     case GeomType::kSphere:
-      return 4.0 / 3.0 * kPi * s[0] * s[0] * s[0];
+      return 4.0 / 3.0 * math::kPi * s[0] * s[0] * s[0];
     case GeomType::kCapsule:
-      return kPi * s[0] * s[0] * (2 * s[1] + 4.0 / 3.0 * s[0]);
+      return math::kPi * s[0] * s[0] * (2 * s[1] + 4.0 / 3.0 * s[0]);
     case GeomType::kCylinder:
-      return kPi * s[0] * s[0] * 2 * s[1];
+      return math::kPi * s[0] * s[0] * 2 * s[1];
     case GeomType::kEllipsoid:
-      return 4.0 / 3.0 * kPi * s[0] * s[1] * s[2];
+      return 4.0 / 3.0 * math::kPi * s[0] * s[1] * s[2];
     case GeomType::kBox:
       return 8 * s[0] * s[1] * s[2];
     default:
@@ -254,15 +254,15 @@ math::Vec3<double> principal_inertia(GeomType type, const model::Vec3d& s, doubl
 double area(GeomType type, const model::Vec3d& s) {
   switch (type) {
     case GeomType::kSphere:
-      return 4 * kPi * s[0] * s[0];
+      return 4 * math::kPi * s[0] * s[0];
     case GeomType::kCapsule:
-      return 4 * kPi * s[0] * (s[0] + s[1]);
+      return 4 * math::kPi * s[0] * (s[0] + s[1]);
     case GeomType::kCylinder:
-      return 2 * kPi * s[0] * (s[0] + 2 * s[1]);
+      return 2 * math::kPi * s[0] * (s[0] + 2 * s[1]);
     case GeomType::kEllipsoid: {  // Thomsen's formula, within 1.2 %, as MuJoCo has it
       const double p = 1.6075;
       const double mean = (std::pow(s[0] * s[1], p) + std::pow(s[1] * s[2], p) + std::pow(s[2] * s[0], p)) / 3;
-      return 4 * kPi * std::pow(mean, 1 / p);
+      return 4 * math::kPi * std::pow(mean, 1 / p);
     }
     case GeomType::kBox:
       return 8 * (s[0] * s[1] + s[1] * s[2] + s[2] * s[0]);

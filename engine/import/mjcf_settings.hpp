@@ -10,6 +10,7 @@
 #include "engine/import/mjcf_attach.hpp"
 #include "engine/import/mjcf_attributes.hpp"
 #include "engine/import/xml_tree.hpp"
+#include "engine/math/constants.hpp"
 #include "engine/math/vec3.hpp"
 #include "engine/model/scene_spec.hpp"
 
@@ -32,7 +33,7 @@ struct MjcfSettings {
   double total_mass = -1;      // kg; not positive: masses stay as they are
   // <option>
   double timestep = 0.002;  // s
-  math::Vec3<double> gravity{0, 0, -9.81};
+  math::Vec3<double> gravity{0, 0, -math::kGravity};
   math::Vec3<double> magnetic_field{0, -0.5, 0};
   model::MediumSpec medium;
   model::SoftnessRule softness_rule;  // its least time constant is two time steps, but for the flag refsafe

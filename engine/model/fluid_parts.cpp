@@ -1,4 +1,5 @@
 #include "engine/model/fluid_parts.hpp"
+#include "engine/math/constants.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +9,6 @@
 namespace axion::model {
 
 namespace {
-
-constexpr double kPi = 3.14159265358979323846;
 
 // R_D(x, y, z) = 3/2 of the integral from 0 on of dt / (sqrt(t + x) sqrt(t + y) (t + z)^(3/2)), by duplication (Carlson
 // 1995, Numerical computation of real or complex elliptic integrals).
@@ -49,8 +48,8 @@ FluidPartData<double> fluid_box(const MediumSpec& medium, const MassProperties& 
   box.angular_drag =
       medium.density / 64 *
       math::Vec3<double>{a * (fourth(b) + fourth(c)), b * (fourth(a) + fourth(c)), c * (fourth(a) + fourth(b))};
-  box.viscous_drag = 3 * kPi * medium.viscosity * mean;
-  box.viscous_angular_drag = kPi * medium.viscosity * mean * mean * mean;
+  box.viscous_drag = 3 * math::kPi * medium.viscosity * mean;
+  box.viscous_angular_drag = math::kPi * medium.viscosity * mean * mean * mean;
   return box;
 }
 
@@ -59,13 +58,13 @@ FluidPartData<double> fluid_ellipsoid(const MediumSpec& medium, const FluidEllip
                                       const Frame& X_BC) {
   const Pose X_BE = to_pose(ellipsoid.X_BE);
   const auto& r = ellipsoid.radii;
-  const double volume = 4.0 / 3 * kPi * r[0] * r[1] * r[2], density = medium.density;
+  const double volume = 4.0 / 3 * math::kPi * r[0] * r[1] * r[2], density = medium.density;
   double kappa[3], square[3], moment[3], virtual_inertia[3];
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t j = (i + 1) % 3, k = (i + 2) % 3;
     square[i] = r[i] * r[i];
     kappa[i] = r[0] * r[1] * r[2] * 2 / 3 * elliptic_rd(r[j] * r[j], r[k] * r[k], r[i] * r[i]);
-    moment[i] = 8.0 / 15 * kPi * r[i] * std::pow(std::max(r[j], r[k]), 4);
+    moment[i] = 8.0 / 15 * math::kPi * r[i] * std::pow(std::max(r[j], r[k]), 4);
   }
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t j = (i + 1) % 3, k = (i + 2) % 3;
@@ -75,8 +74,8 @@ FluidPartData<double> fluid_ellipsoid(const MediumSpec& medium, const FluidEllip
   }
   double sorted[3] = {r[0], r[1], r[2]};
   std::sort(sorted, sorted + 3);
-  const double widest = kPi * sorted[1] * sorted[2];
-  const double greatest = 8.0 / 15 * kPi * sorted[1] * std::pow(sorted[2], 4);
+  const double widest = math::kPi * sorted[1] * sorted[2];
+  const double greatest = 8.0 / 15 * math::kPi * sorted[1] * std::pow(sorted[2], 4);
   const auto turning = [&](double I) {
     return density * (ellipsoid.angular_drag * I + ellipsoid.slender_drag * (greatest - I));
   };
@@ -85,8 +84,8 @@ FluidPartData<double> fluid_ellipsoid(const MediumSpec& medium, const FluidEllip
   part.p_CF = math::rotate_inverse(X_BC.q, X_BE.position - X_BC.p);
   part.q_CF = math::conjugate(X_BC.q) * X_BE.rotation;
   part.angular_drag = {turning(moment[0]), turning(moment[1]), turning(moment[2])};
-  part.viscous_drag = 3 * kPi * medium.viscosity * mean;
-  part.viscous_angular_drag = kPi * medium.viscosity * mean * mean * mean;
+  part.viscous_drag = 3 * math::kPi * medium.viscosity * mean;
+  part.viscous_angular_drag = math::kPi * medium.viscosity * mean * mean * mean;
   part.is_ellipsoid = true;
   part.radii = to_vec3(r);
   const auto added = [](double k) { return k / std::max(2 - k, 1e-14); };

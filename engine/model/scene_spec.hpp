@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/math/constants.hpp"
 #include "engine/model/actuator_spec.hpp"
 #include "engine/model/impedance.hpp"
 #include "engine/model/shape_kind.hpp"
@@ -422,9 +423,9 @@ struct MediumSpec {
 
 struct SceneSpec {
   std::string name;
-  Vec3d gravity{0, 0, -9.81};       // m/s^2
-  double timestep = 0.005;          // s, a suggestion to whoever creates a batch
-  bool filter_parent_child = true;  // bodies joined directly to each other do not collide (never the world)
+  Vec3d gravity{0, 0, -math::kGravity};  // m/s^2
+  double timestep = 0.005;               // s, a suggestion to whoever creates a batch
+  bool filter_parent_child = true;       // bodies joined directly to each other do not collide (never the world)
   std::vector<BodySpec> bodies;
   std::vector<JointSpec> joints;
   std::vector<ShapeSpec> shapes;

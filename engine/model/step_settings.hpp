@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "engine/math/constants.hpp"
 #include "engine/model/solver_options.hpp"
 
 namespace axion::model {
@@ -37,7 +38,7 @@ StepSettings<Real> make_step_settings(const SolverOptions& options, double dt) {
   StepSettings<Real> s{};
   s.dt = static_cast<Real>(dt);
   s.time_step = dt;
-  s.velocity_tolerance = static_cast<Real>(options.tolerance * 9.81 * dt);
+  s.velocity_tolerance = static_cast<Real>(options.tolerance * math::kGravity * dt);
   s.constraint_level = options.constraint_level;
   s.joint_mode = options.joint_mode, s.gyroscopic_mode = options.gyroscopic_mode;
   s.contact_function = options.contact_function, s.friction_model = options.friction_model;

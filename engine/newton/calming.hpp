@@ -27,6 +27,11 @@ AXION_HD inline bool is_forced(const Team& team, const Problem<Real>& p) {
   }) > margin;
 }
 
+template <typename Real, typename Team>
+AXION_HD_RARE Real fastest_body(const Team& team, const Problem<Real>& p) {
+  return team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(p.w.v_plus[b]); });
+}
+
 // The share of what was gained that makes no body faster than it may become; 1 where none does.
 template <typename Real, typename Team>
 AXION_HD_RARE Real calm_share(const Team& team, const Problem<Real>& p) {

@@ -90,13 +90,19 @@ AXION_HD_RARE bool ease_unmet(const Team& team, const Problem<Real>& p, Real rat
   return (failed || calm_share(team, p) < Real(1)) && ease_locks(team, p, pushed);
 }
 
-// Solves again while bodies are thrown. Returns the worst residual ratio of the iterate that is left.
+// Solves again while bodies are thrown. Where they are as fast without any push, what throws them is something else,
+// and a step that was solved has its push again. Returns the worst residual ratio of the iterate that is left.
 template <typename Real, typename Team>
 AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
-  for (int k = 0; k < 2; ++k) {
+  const Real thrown = fastest_body(team, p);
+  const bool was_solved = ratio <= Real(1);
+  for (int k = 0; k < 3; ++k) {
     const Real share = calm_share(team, p);
     if (!(share < Real(1))) return ratio;
-    p.s.push_share = k == 0 ? share : Real(0);
+    const bool pushes_again = k == 2;
+    if (pushes_again && !(was_solved && fastest_body(team, p) > Real(CalmingParameters::kAsFast) * thrown))
+      return ratio;
+    p.s.push_share = k == 0 ? share : Real(pushes_again ? 1 : 0);
     if (p.m.is_soft) constraints::soften_contacts(team, p.m, p.w, p.s, p.contact_count);
     if (p.m.lock_softness_count > 0) constraints::soften_locks(team, p.m, p.w, p.s);
     start_at_last(team, p);

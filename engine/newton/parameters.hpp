@@ -2,6 +2,8 @@
 // (docs/experiments); none is tuned to a scene.
 #pragma once
 
+#include "engine/math/constants.hpp"
+
 namespace axion::solver {
 
 // When an attempt sweeps, and how (globalisation.hpp).
@@ -49,7 +51,7 @@ struct LoadParameters {
   // Of a row's inverse effective mass: contacts with less compliance are rigid.
   static constexpr double kRigid = 1e-7;
   // Multiples of 9.81 m/s² times dt, from which on an impulse times its row's inverse effective mass is a load.
-  static constexpr double kHeavy = 3 * 9.81;
+  static constexpr double kHeavy = 3 * math::kGravity;
   // Shares of g dt that the proximal term times the impulse of those may be: at first, at most, and the factor between.
   static constexpr double kFirst = 1e-4, kMost = 1e-2, kGrowth = 10;
 };
@@ -70,7 +72,9 @@ struct EasingParameters {
 // Steps that would throw bodies (calming.hpp).
 struct CalmingParameters {
   // m/s²; a body that gains less is not thrown.
-  static constexpr double kLeastGain = 10 * 9.81;
+  static constexpr double kLeastGain = 10 * math::kGravity;
+  // Of the fastest body's speed with all of the push: without it bodies that are still as fast are not thrown by it.
+  static constexpr double kAsFast = 0.9;
 };
 
 // Contacts that give way (giving.hpp).

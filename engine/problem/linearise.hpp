@@ -26,6 +26,7 @@
 // K_geometric. Cost: linear in bodies and rows. Source: seeds, sections Linearisation and Schur complement.
 #pragma once
 
+#include "engine/math/constants.hpp"
 #include "engine/problem/residual.hpp"
 
 namespace axion::solver {
@@ -177,7 +178,7 @@ AXION_HD_CALL void restore_tangents(const Team& team, const Problem<Real>& p) {
 template <typename Real>
 AXION_HD inline Real contact_proximal(const Problem<Real>& p, int row) {
   const Real usual = p.proximal_scale * Real(kContactProximal);
-  const Real share = p.load_proximal * Real(9.81) * p.s.dt, load = p.w.row_scale[row] * p.w.lambda[row];
+  const Real share = p.load_proximal * Real(math::kGravity) * p.s.dt, load = p.w.row_scale[row] * p.w.lambda[row];
   if (!(p.load_proximal > Real(0)) || !(usual * load > share)) return usual;
   return greater(share / load, least_proximal<Real>());
 }
@@ -193,7 +194,7 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
       r_n * normal.beta_over_alpha + constraints::normal_law(p.m, p.w, p.s, i, r_n, lambda_n).compliance + share * r_n;
   const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
   const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
-  const Real closed = Real(1e-9 * 9.81) * p.s.dt / r_t;
+  const Real closed = Real(1e-9 * math::kGravity) * p.s.dt / r_t;
   constraints::FrictionBlock<Real> f =
       constraints::friction_block(p.s.friction_model, v, lambda, p.w.contacts[i].friction, lambda_n, r_t, closed);
   const bool released = f.left[0] == 0 && f.left[1] == 0 && f.left[3] == 0;
@@ -221,7 +222,7 @@ AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
 template <typename Real>
 AXION_HD_RARE constraints::FrictionBlock<Real> rolling_block(const Problem<Real>& p, int k, Real bound) {
   const int row = p.moment_base() + 3 * k;
-  const Real r = p.w.row_scale[row + 1], closed = Real(1e-9 * 9.81) * p.s.dt / r;
+  const Real r = p.w.row_scale[row + 1], closed = Real(1e-9 * math::kGravity) * p.s.dt / r;
   const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
   const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
   if (bound <= closed) {

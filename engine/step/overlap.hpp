@@ -48,6 +48,9 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
   overlap.stays = any([&](int, Real before, Real after) { return stays(before, after); });
   if (p.m.is_soft) {
     overlap.is_held = overlap.stays && !(p.s.push_share > Real(0));
+    overlap.grows = p.s.push_share < Real(1) && any([&](int, Real before, Real after) {
+                      return before > p.s.contact_margin && after - before > Real(0.1) * least;
+                    });
     return overlap;
   }
   const Real load = overlap.stays ? solver::greatest_load(team, p) : Real(0);

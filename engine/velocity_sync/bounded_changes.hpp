@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/constraints/eased_locks.hpp"
+#include "engine/math/constants.hpp"
 #include "engine/newton/parameters.hpp"
 #include "engine/velocity_sync/owed_forces.hpp"
 
@@ -25,7 +26,8 @@ AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, bool hel
   }
   Real share = 1;
   const auto keep_within = [&](Real change) {
-    const Real most = Real(kLeft * 9.81) * p.s.dt, least = change > most ? (most / change) * (most / change) : Real(1);
+    const Real most = Real(kLeft * math::kGravity) * p.s.dt,
+               least = change > most ? (most / change) * (most / change) : Real(1);
     if (least < share) share = least;
   };
   if (!held) keep_within(after[0] - before[0]);

@@ -13,6 +13,7 @@
 #include "engine/constraints/adhesion.hpp"
 #include "engine/constraints/axis_laws.hpp"
 #include "engine/constraints/moving_surfaces.hpp"
+#include "engine/math/constants.hpp"
 #include "engine/problem/linearise.hpp"
 #include "engine/velocity_sync/velocity_sync_scratch.hpp"
 
@@ -25,26 +26,27 @@ inline constexpr double kStill = 1e-3;  // those that come to stick in this step
 template <typename Real>
 AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i) {
   const Real* lambda = p.w.lambda_contact + 3 * i;
-  const Real most = Real(kLeft * 9.81) * p.s.dt, cone = Real(0.999) * p.w.contacts[i].friction * lambda[0];
+  const Real most = Real(kLeft * math::kGravity) * p.s.dt, cone = Real(0.999) * p.w.contacts[i].friction * lambda[0];
   const auto speed = [&](int k) { return constraints::contact_velocity(p.m, p.w, i, k, p.w.v, p.w.omega); };
   if (!(lambda[0] > 0) || speed(0) > most) return Touch::kNone;
   const Real slip = std::sqrt(speed(1) * speed(1) + speed(2) * speed(2));
   const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < cone * cone;
-  return slip < (inside ? most : Real(kStill * 9.81) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
+  return slip < (inside ? most : Real(kStill * math::kGravity) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
 }
 
 // Touches of moment k: torsional, then rolling friction.
 template <typename Real>
 AXION_HD_RARE void note_touches_of_moment(const solver::Problem<Real>& p, int k) {
   const int row = p.moment_base() + 3 * k;
-  const Real most = Real(kLeft * 9.81) * p.s.dt, normal = Real(0.999) * p.w.lambda_contact[3 * p.w.moments[k].contact];
+  const Real most = Real(kLeft * math::kGravity) * p.s.dt,
+             normal = Real(0.999) * p.w.lambda_contact[3 * p.w.moments[k].contact];
   const bool presses = touch_of(p, p.w.moments[k].contact) != Touch::kNone;
   const auto speed = [&](int part) {
     return constraints::moment_velocity(p.m, p.w, k, p.contact_count + k, part, p.w.v, p.w.omega);
   };
   const auto touch = [&](Real impulse, Real bound, Real rate) {
     if (!presses || !(bound > Real(0))) return Touch::kNone;
-    return rate < (impulse < bound ? most : Real(kStill * 9.81) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
+    return rate < (impulse < bound ? most : Real(kStill * math::kGravity) * p.s.dt) ? Touch::kSticks : Touch::kSlides;
   };
   const Real* lambda = p.w.lambda + row;
   const Touch torsional = touch(std::abs(lambda[0]), p.w.moments[k].torsional * normal, std::abs(speed(0)));
@@ -59,6 +61,24 @@ template <typename Real, typename Team>
 AXION_HD inline void note_touches(const Team& team, const solver::Problem<Real>& p) {
   team.for_each(p.contact_count, [&](int i) { p.w.velocity_sync.touch[2 * i] = touch_of(p, i); });
   if (p.moment_count > 0) team.for_each(p.moment_count, [&](int k) { note_touches_of_moment(p, k); });
+}
+
+// Adds to `sum` the impulse on body b over h, the time that it owes, of the laws of single bodies but gravity and
+// fluids: adhesion, forces and springs of the body, motors at its sites, by the controls of the last step.
+template <typename Real>
+AXION_HD inline void add_owed_forces(const solver::Problem<Real>& p, int b, Real h, solver::Impulse<Real>& sum) {
+  const auto& w = p.w;
+  if (p.m.adhesion_count > 0) {
+    constraints::add_adhesion(p.m, w, p.contact_count, b, h, w.control_before, sum.linear, sum.angular);
+  }
+  if (p.m.body_force_count == 0) return;
+  constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
+  if (p.m.body_forces[b].stiffness > 0) {
+    constraints::add_free_spring(p.m, w, b, h, p.s.dt, sum.linear, sum.angular);
+  }
+  if (p.m.site_uses != nullptr) {
+    constraints::add_site_forces(p.m, w, b, h, w.control_before, sum.linear, sum.angular);
+  }
 }
 
 template <typename Real>

@@ -156,18 +156,7 @@ AXION_HD_CALL void set_body(const solver::Problem<Real>& p, int b) {
     const bool on_a = w.contacts[i].body_a == b;
     solver::add_product<Team, 3>(w.row + row, G, on_a, on_a, body.at, TreeBody<Real>::kWidth);
   }
-  if (p.m.adhesion_count > 0) {
-    constraints::add_adhesion(p.m, w, p.contact_count, b, h, w.control_before, sum.linear, sum.angular);
-  }
-  if (p.m.body_force_count > 0) {
-    constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
-    if (p.m.body_forces[b].stiffness > 0) {
-      constraints::add_free_spring(p.m, w, b, h, p.s.dt, sum.linear, sum.angular);
-    }
-    if (p.m.site_uses != nullptr) {
-      constraints::add_site_forces(p.m, w, b, h, w.control_before, sum.linear, sum.angular);
-    }
-  }
+  add_owed_forces(p, b, h, sum);
   if (p.m.fluid_parts != nullptr) {
     const auto fluid = constraints::fluid_impulse_on(p.m, w, b, h, w.v[b] + h * p.m.gravity, w.omega[b]);
     sum.linear += fluid.linear, sum.angular += fluid.angular;

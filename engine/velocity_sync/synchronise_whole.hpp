@@ -9,7 +9,6 @@
 // where bodies are free.
 #pragma once
 
-#include "engine/constraints/adhesion.hpp"
 #include "engine/newton/linear_solver.hpp"
 #include "engine/velocity_sync/owed_forces.hpp"
 
@@ -114,18 +113,7 @@ AXION_HD_CALL void owe_forces(const Team& team, const solver::Problem<Real>& p) 
   team.for_each(p.m.body_count, [&](int b) {
     solver::Impulse<Real> sum = owed_impulse(p, b);
     const Real h = w.body_force_debt[b] * p.s.dt;
-    if (p.m.adhesion_count > 0) {
-      constraints::add_adhesion(p.m, w, p.contact_count, b, h, w.control_before, sum.linear, sum.angular);
-    }
-    if (p.m.body_force_count > 0) {
-      constraints::add_body_forces(p.m, w, b, h, sum.linear, sum.angular);
-      if (p.m.body_forces[b].stiffness > 0) {
-        constraints::add_free_spring(p.m, w, b, h, p.s.dt, sum.linear, sum.angular);
-      }
-      if (p.m.site_uses != nullptr) {
-        constraints::add_site_forces(p.m, w, b, h, w.control_before, sum.linear, sum.angular);
-      }
-    }
+    add_owed_forces(p, b, h, sum);
     w.v_plus[b] =
         w.v[b] + h * p.m.gravity + (Real(1) / constraints::body_mass(p.m, w, b)) * (sum.linear + h * w.force_before[b]);
     w.omega_plus[b] = w.omega[b] + w.I_inverse[b] * (sum.angular + h * w.torque_before[b]);

@@ -196,7 +196,8 @@ absl::Status SimulationService::create_model(const schedule::Tenant& tenant, con
   if (!imported.ok()) return imported.status();
   if (absl::Status overrides = apply_overrides(request, imported->scene); !overrides.ok()) return overrides;
   schedule::ModelContent content = content_of(*imported);
-  content.request = std::move(digest);
+  // Asked for again it holds what has come since of files that were absent: it is to be read again for that.
+  if (named->absent.empty()) content.request = std::move(digest);
   content.visuals = visuals_of(*imported, request);
   keep_inline_visuals(tenant, *imported, request, content.assets);
   for (auto& [name, asset] : named->found) content.assets.push_back(std::move(asset));

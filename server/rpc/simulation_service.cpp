@@ -52,6 +52,7 @@ void SimulationService::on_device(UnaryCall* call, std::shared_ptr<schedule::Bat
   job->call = call->call();
   job->batch = std::move(batch);
   job->work = schedule::DeviceWork{.effect = effect,
+                                   .ends_with_batch = effect == schedule::Effect::kReads,
                                    .passes = std::move(work),
                                    .finish = [call](const absl::Status& status) { call->finish(status); }};
   if (const absl::Status status = parts_.batcher.submit(std::move(job)); !status.ok()) call->finish(status);

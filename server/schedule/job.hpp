@@ -77,6 +77,8 @@ struct DeviceWork {
   bool renews_lease = true;  // of its batch
   // Runs between the launches of a step of its batch that is under way, and sees the worlds as they stand. Looks only.
   bool overtakes_steps = false;
+  // Under way it ends between two pieces where its batch is to end, as steps do. It changes nothing.
+  bool ends_with_batch = false;
   std::vector<Pass> passes;
   std::function<void(const absl::Status& status)> finish;
 };

@@ -112,7 +112,7 @@ void StepBatcher::run() {
 absl::Duration StepBatcher::run_waiting() {
   absl::Duration timeout = absl::ZeroDuration();
   std::vector<Job*> ready, works;
-  end_steps_of_ending_batches();
+  end_jobs_of_ending_batches();
   collect(ready, works);
   do_pieces(works);
   turns_.sort(ready);
@@ -181,7 +181,7 @@ void StepBatcher::collect(std::vector<Job*>& ready, std::vector<Job*>& works) {
   }
 }
 
-void StepBatcher::end_steps_of_ending_batches() {
+void StepBatcher::end_jobs_of_ending_batches() {
   absl::flat_hash_set<const BatchHandle*> ending;
   for (const auto& job : waiting_) {
     if (job == nullptr) continue;
@@ -190,8 +190,11 @@ void StepBatcher::end_steps_of_ending_batches() {
   }
   if (ending.empty()) return;
   for (auto& job : waiting_) {
-    if (job == nullptr || !std::holds_alternative<StepWork>(job->work) || !ending.contains(job->batch.get())) continue;
-    end_job(*job, batch_deleted(*job));
+    if (job == nullptr || !ending.contains(job->batch.get())) continue;
+    const auto* work = std::get_if<DeviceWork>(&job->work);
+    if (work == nullptr || (work->ends_with_batch && job->work_begun && !is_away(*job))) {
+      end_job(*job, batch_deleted(*job));
+    }
   }
 }
 

@@ -125,7 +125,7 @@ class StepBatcher {
   // neither.
   Admission take_up(Job& job, const absl::Status& why);
   // Ends the steps of batches that jobs in hand are going to end.
-  void end_steps_of_ending_batches();
+  void end_jobs_of_ending_batches();
   // Whether other batches wait, or were in a launch lately, so that a step of theirs may come at any time.
   bool has_company(const std::vector<Job*>& ready);
   bool should_wait(const std::vector<Job*>& ready, absl::Duration& timeout) const;

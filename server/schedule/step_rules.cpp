@@ -43,10 +43,11 @@ absl::Status given_up(const Job& job, absl::string_view why) {
 }
 
 absl::Status batch_deleted(const Job& job) {
-  return make_failure(
-      absl::StatusCode::kAborted,
-      absl::StrCat(job.batch->info.name, " is deleted; ", job.steps_done, " steps of the request were made"),
-      {.reason = std::string(reason::kCancelled)});
+  std::string told = absl::StrCat(job.batch->info.name, " is deleted");
+  if (std::holds_alternative<StepWork>(job.work)) {
+    absl::StrAppend(&told, "; ", job.steps_done, " steps of the request were made");
+  }
+  return make_failure(absl::StatusCode::kAborted, told, {.reason = std::string(reason::kCancelled)});
 }
 
 absl::Status check_incarnation(const BatchHandle& batch, const StepWork& work) {

@@ -78,7 +78,7 @@ std::vector<Flag> make_flags(BenchOptions& o) {
       {"--control_centre", "centre of every control; default: zero for motors, the start for drives",
        number(o.control_centre, -1e6, 1e6)},
       {"--control_hold", "steps for which a drawn control stays", number(o.control_hold, 1, kMany)},
-      {"--watch", "free body whose motion is reported", any_text(o.watch)},
+      {"--watch", "body whose motion is reported", any_text(o.watch)},
       {"--seed", "seed of the controls", number(o.seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max())},
   };
 }
@@ -149,7 +149,7 @@ BenchReport::BenchReport() {
   converged_fraction = non_finite_fraction = max_penetration_m = max_joint_error_m = memory_bytes = kUnknown;
   bodies = shapes = joint_rows = axis_rows = limit_rows = kUnknown;
   watched_height_min_m = watched_height_max_m = watched_tilt_max_rad = kUnknown;
-  watched_x_end_min_m = watched_height_end_min_m = watched_speed_end_m_s = kUnknown;
+  watched_x_end_min_m = watched_height_end_min_m = watched_speed_max_m_s = watched_speed_end_m_s = kUnknown;
 }
 
 void Watch::see(int world, int step, const std::array<double, 7>& pose) {
@@ -162,8 +162,10 @@ void Watch::see(int world, int step, const std::array<double, 7>& pose) {
   tilt_max_ = std::max(tilt_max_, std::acos(std::clamp(up, -1.0, 1.0)));
   if (static_cast<std::size_t>(world) >= last_.size()) last_.resize(world + 1, pose);
   const std::array<double, 7>& last = last_[world];
-  if (step > 0 && 10 * step >= 9 * step_count_) {
-    speed_end_ = std::max(speed_end_, std::hypot(pose[0] - last[0], pose[1] - last[1], pose[2] - last[2]) / dt_);
+  if (step > 0) {
+    const double speed = std::hypot(pose[0] - last[0], pose[1] - last[1], pose[2] - last[2]) / dt_;
+    speed_max_ = std::max(speed_max_, speed);
+    if (10 * step >= 9 * step_count_) speed_end_ = std::max(speed_end_, speed);
   }
   last_[world] = pose;
 }
@@ -171,7 +173,8 @@ void Watch::see(int world, int step, const std::array<double, 7>& pose) {
 void Watch::report(BenchReport& report) const {
   if (!seen_ || !finite_) return;  // what is not finite stays unknown
   report.watched_height_min_m = height_min_, report.watched_height_max_m = height_max_;
-  report.watched_tilt_max_rad = tilt_max_, report.watched_speed_end_m_s = speed_end_;
+  report.watched_tilt_max_rad = tilt_max_;
+  report.watched_speed_max_m_s = speed_max_, report.watched_speed_end_m_s = speed_end_;
   report.watched_x_end_min_m = last_.front()[0], report.watched_height_end_min_m = last_.front()[2];
   for (const auto& pose : last_) {
     report.watched_x_end_min_m = std::min(report.watched_x_end_min_m, pose[0]);
@@ -216,6 +219,7 @@ void print_report(const BenchReport& r, bool json) {
       {"watched_tilt_max_rad", json_number(r.watched_tilt_max_rad)},
       {"watched_x_end_min_m", json_number(r.watched_x_end_min_m)},
       {"watched_height_end_min_m", json_number(r.watched_height_end_min_m)},
+      {"watched_speed_max_m_s", json_number(r.watched_speed_max_m_s)},
       {"watched_speed_end_m_s", json_number(r.watched_speed_end_m_s)},
   };
   if (!json) {

@@ -29,7 +29,7 @@ struct BenchOptions {
   double control_fraction = 0.1;  // controls are drawn from this part of their range
   double control_centre;          // of every control; NaN: zero for motors, where their joint starts for drives
   int control_hold = 1;           // steps for which a drawn control stays
-  std::string watch;              // a free body whose motion is reported; empty: none
+  std::string watch;              // a body whose motion is reported; empty: none
   std::uint64_t seed = 1;
   bool json = false;    // one JSON object a line; else lines for people
   bool memory = false;  // where the bytes of a world are, in place of steps; axion-bench alone
@@ -68,7 +68,8 @@ struct BenchReport {
   double watched_tilt_max_rad;  // of its z axis from the world's
   double watched_x_end_min_m;   // least of the worlds after the last step
   double watched_height_end_min_m;
-  double watched_speed_end_m_s;  // greatest change of position a time in the last tenth of the steps
+  double watched_speed_max_m_s;  // greatest change of position a time in all steps but the first
+  double watched_speed_end_m_s;  // and in the last tenth of them
   BenchReport();
 };
 
@@ -84,7 +85,7 @@ class Watch {
   const int step_count_;
   const double dt_;
   std::vector<std::array<double, 7>> last_;  // [world]
-  double height_min_ = 0, height_max_ = 0, tilt_max_ = 0, speed_end_ = 0;
+  double height_min_ = 0, height_max_ = 0, tilt_max_ = 0, speed_max_ = 0, speed_end_ = 0;
   bool seen_ = false, finite_ = true;
 };
 

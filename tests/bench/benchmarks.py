@@ -6,6 +6,7 @@ Parts, about twenty minutes together on two idle cores (--parts chooses):
   robots        six robots, 16 worlds, at 5, 10 and 20 ms, likewise; overlap at equal speed
   largest_step  speed and overlap of two scenes at every time step that each engine holds
   tunnelling    36 thin bodies that fly at a thin wall
+  exactness     seams between tiles, hulls that lie flush, hands out of reach, bodies that start in each other
   growth        64 to 16,384 worlds, as memory allows; piles of 100 to 1,000 spheres
   rpc           Step and StepStream of 1, 256 and 4,096 humanoids beside the engine alone and an empty call
   agreement     bits between numbers of threads and instruction sets
@@ -37,7 +38,8 @@ from stamp import output_of  # noqa: E402
 
 ROOT = stamp.ROOT
 HERE = pathlib.Path(__file__).resolve().parent
-PARTS = ['compare', 'robots', 'largest_step', 'tunnelling', 'growth', 'rpc', 'agreement', 'profile', 'floor', 'emulated_gpu', 'gpu']
+PARTS = ['compare', 'robots', 'largest_step', 'tunnelling', 'exactness', 'growth', 'rpc', 'agreement', 'profile', 'floor', 'emulated_gpu',
+         'gpu']
 OWN_MODELS = sorted((ROOT / 'clients/examples/models').glob('*.xml')) + [HERE / 'wheeled_robot.xml']
 
 
@@ -48,6 +50,7 @@ def command_of(part, options):
     compare = robots + ['--robots', 'humanoid.xml', '--worlds', 1, 64, 256, '--threads', 1, 2, '--steps_ms', 5]
     few = ['--repeat', 1, '--world_steps', 40, '--least_seconds', 0.1, '--warmup_seconds', 0.1, '--worlds', 2, '--robots', 'humanoid.xml']
     tunnelling = [HERE / 'tunnelling.py', '--bin', options.bin]
+    exactness = [HERE / 'exactness.py', '--bin', options.bin]
     largest = [HERE / 'largest_step.py', '--bin', options.bin, '--models', options.models]
     growth = [HERE / 'growth.py', '--bin', options.bin, '--model', humanoid, '--worlds', 64, 1024, 16384, '--spheres', 100, 300, 1000]
     rpc = [options.bin / 'rpc_bench', '--axiond', options.bin / 'axiond', '--model', humanoid, '--worlds', 1, '--worlds', 256,
@@ -58,6 +61,7 @@ def command_of(part, options):
         'robots': robots + (few if quick else []),
         'largest_step': largest + (['--repeat', 1, '--scenes', 'step', '--grid_ms', 10, '--worlds_held', 1] if quick else []),
         'tunnelling': tunnelling + (['--speeds', 50, '--steps', 0.01] if quick else []),
+        'exactness': exactness + (['--heights', 1, '--steps', 0.02] if quick else []),
         'growth': growth + (['--repeat', 1, '--worlds', 2, 4, '--spheres', 8, 12, '--seconds_lying', 0.1] if quick else []),
         'rpc': rpc[:-4] + ['--repeat', 2] if quick else rpc,
         'floor': floor + (['--repeat', 1, '--steps', 20, '--warmup_steps', 5] if quick else ['--out', ROOT / 'docs/floor.md']),
@@ -234,6 +238,13 @@ def goals_of_error(page):
     if flown:
         yield (f'thin bodies that pass a thin wall, of {flown[1]}', '0', f'{flown[2]} (MuJoCo: {flown[3].removeprefix(", ")})',
                flown[2] == '0')
+    for what, row_of, goal in (('way that movers lose over nine seams, %', 'over nine seams, way lost', 1),
+                               ('way that hulls which lie flush move aside in a second, mm', 'flush on another', 0.01)):
+        rows = [row for row in records_of(part_of(page, 'exactness')) if row_of in row.get('scene', '')]
+        if rows:
+            worst = {side: max((row[side] for row in rows), key=float) for side in rows[0] if side != 'scene'}
+            theirs = ', '.join(f'{side} {figure}' for side, figure in worst.items() if side != 'axion')
+            yield what, f'≤ {goal:g}', f'{worst["axion"]} (MuJoCo: {theirs})', float(worst['axion']) <= goal
 
 
 def goal_rows(page):

@@ -82,33 +82,39 @@ class Watch:
     """What axion-bench reports of the body that it watches: bench_options.cpp has it in C++."""
 
     def __init__(self, model, name, worlds, steps):
-        body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
-        joint = model.body_jntadr[body] if body >= 0 else -1
-        if joint < 0 or model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_FREE:
-            raise SystemExit(f'mujoco_bench.py: --watch {name!r} is no free body of the model')
-        self._at, self._steps, self._dt = model.jnt_qposadr[joint], steps, model.opt.timestep
-        self._last = np.zeros((worlds, 7))
-        self._low, self._high, self._tilt, self._speed, self._finite = math.inf, -math.inf, 0.0, 0.0, True
+        self._body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
+        if self._body < 0:
+            raise SystemExit(f'mujoco_bench.py: --watch {name!r} is no body of the model')
+        self._model, self._steps, self._data = model, steps, mujoco.MjData(model)
+        self._last = np.zeros((worlds, 3))
+        self._low, self._high, self._tilt, self._speed, self._speed_end, self._finite = math.inf, -math.inf, 0.0, 0.0, 0.0, True
 
-    def see(self, step, qpos):
-        """qpos: [world, nq] after a step, from 0."""
-        pose = qpos[:, self._at:self._at + 7]
-        self._finite = self._finite and bool(np.isfinite(pose).all())
+    def see(self, step, batch):
+        """The worlds of a batch that keeps its data, after a step, from 0."""
+        place, up = np.empty_like(self._last), np.empty(len(self._last))
+        for world in range(len(place)):
+            data = batch.get_data(world, self._data)
+            mujoco.mj_kinematics(self._model, data)
+            place[world], up[world] = data.xpos[self._body], data.xmat[self._body, 8]
+        self._finite = self._finite and bool(np.isfinite(place).all() and np.isfinite(up).all())
         if not self._finite:
             return
-        self._low, self._high = min(self._low, pose[:, 2].min()), max(self._high, pose[:, 2].max())
-        up = np.clip(1 - 2 * (pose[:, 4] ** 2 + pose[:, 5] ** 2), -1, 1)
-        self._tilt = max(self._tilt, float(np.arccos(up).max()))
-        if step > 0 and 10 * step >= 9 * self._steps:
-            self._speed = max(self._speed, np.linalg.norm(pose[:, :3] - self._last[:, :3], axis=1).max() / self._dt)
-        self._last = pose.copy()
+        self._low, self._high = min(self._low, place[:, 2].min()), max(self._high, place[:, 2].max())
+        self._tilt = max(self._tilt, float(np.arccos(np.clip(up, -1, 1)).max()))
+        if step > 0:
+            speed = np.linalg.norm(place - self._last, axis=1).max() / self._model.opt.timestep
+            self._speed = max(self._speed, speed)
+            if 10 * step >= 9 * self._steps:
+                self._speed_end = max(self._speed_end, speed)
+        self._last = place
 
     def report(self):
         """Fields of axion-bench's report; none where something was not finite."""
         if not self._finite:
             return {'watched_height_min_m': None}
         return {'watched_height_min_m': float(self._low), 'watched_height_max_m': float(self._high), 'watched_tilt_max_rad': self._tilt,
-                'watched_speed_end_m_s': float(self._speed), 'watched_x_end_min_m': float(self._last[:, 0].min()),
+                'watched_speed_max_m_s': float(self._speed), 'watched_speed_end_m_s': float(self._speed_end),
+                'watched_x_end_min_m': float(self._last[:, 0].min()),
                 'watched_height_end_min_m': float(self._last[:, 2].min())}
 
 
@@ -186,13 +192,13 @@ def look_at_steps(model, options, controls, keyframe):
     if warmup > 0:
         looker.batch.rollout(warmup, controls.draw(0, warmup), record=())
     watch = Watch(model, options.watch, options.worlds, options.steps) if options.watch else None
-    ctrl, qpos = looker.batch.bind('ctrl'), looker.batch.bind('qpos')
+    ctrl = looker.batch.bind('ctrl')
     for step in range(options.steps):
         if step == 0 or (warmup + step) % options.control_hold == 0:
             ctrl[:] = controls.draw(warmup + step, 1)[:, 0]
         looker.step()
         if watch:
-            watch.see(step, qpos)
+            watch.see(step, looker.batch)
     return {**looker.report(), **(watch.report() if watch else {})}
 
 
@@ -205,7 +211,7 @@ def main():
     parser.add_argument('--dt', type=float, default=0, help="s; 0: the file's")
     parser.add_argument('--control_fraction', type=float, default=0.1)
     parser.add_argument('--control_centre', type=float)
-    parser.add_argument('--watch', help='free body whose motion is reported, with --look')
+    parser.add_argument('--watch', help='body whose motion is reported, with --look')
     parser.add_argument('--integrator', choices=['file', *INTEGRATORS], default='file')
     parser.add_argument('--speculative', action='store_true', help='contacts that look ahead')
     parser.add_argument('--look', action='store_true', help='look at every step in place of a clock')

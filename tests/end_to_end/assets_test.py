@@ -185,6 +185,17 @@ class Assets(AssetsCase):
             return set(axion.errors.from_rpc_error(error).missing)
         return set()
 
+    def test_a_model_that_is_asked_for_again_holds_the_files_that_have_come_since(self):
+        stub = self.serve('--memory_limit=512MiB').stub()
+        self.upload(stub, FILES['hull.obj'], FILES['weight.obj'])
+        model = stub.CreateModel(request())   # which does without its skin
+        self.upload(stub, FILES['skin.obj'])
+        self.assertEqual(stub.CreateModel(request()).name, model.name)
+        for i in range(6):   # for which what no model holds makes room
+            self.upload(stub, bytes([i]) * (64 * MIB))
+        kept = stub.DownloadAsset(asset_pb2.DownloadAssetRequest(digest=SKIN))
+        self.assertEqual(b''.join(piece.data for piece in kept), FILES['skin.obj'])
+
     def test_what_no_model_holds_ends_after_its_time_and_what_one_holds_does_not(self):
         server = self.serve('--model_ttl=1s')
         stub, client = server.stub(), self.enterContext(axion.Client(server.address))

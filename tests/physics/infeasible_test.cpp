@@ -215,6 +215,26 @@ TEST(Overlap, that_stays_is_told_of_and_rest_is_not) {
   EXPECT_EQ(step_on(resting, 300).overlap, 0);
 }
 
+// A heavy base that starts 300 mm in the floor comes out of it while a light arm on it whirls: the motor makes the arm
+// fast, and not the push of the floor.
+TEST(Overlap, parts_beside_an_arm_that_its_motor_makes_fast) {
+  const char* xml = R"(<mujoco><worldbody><geom type="plane" size="2 2 1"/><body pos="0 0 0.1"><freejoint/>
+    <geom type="box" size="0.4 0.4 0.4" mass="50"/><body pos="0 0 0.45"><joint name="arm" axis="0 0 1"/>
+    <geom type="capsule" size="0.02" fromto="0 0 0 0.4 0 0" mass="0.2"/><body pos="0.4 0 0">
+    <joint axis="0 0 1" damping="0.01"/><geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0" mass="0.05"/></body>
+    </body></body></worldbody><actuator><motor joint="arm"/></actuator></mujoco>)";
+  for (const bool soft : {false, true}) {
+    testing::SingleWorld<float> world(import::imported(xml).scene, options(soft), 0.002);
+    int converged = 0;
+    for (int k = 0; k < 300; ++k) {
+      world.world().control[0] = k / 150 % 2 == 0 ? 7.0F : -7.0F;
+      world.step(), converged += world.converged();
+    }
+    EXPECT_LT(world.record().max_penetration, 0.002) << (soft ? "soft" : "rigid");
+    EXPECT_GE(converged, 299) << (soft ? "soft" : "rigid");
+  }
+}
+
 // What other contacts press together, where a motion could part it, is no solved step, however small its residual: a
 // block in a gap that is 20 mm too low, free to leave it sideways.
 TEST(Overlap, that_a_free_motion_could_open_is_no_solved_step) {

@@ -2,6 +2,7 @@
 // oscillations, and that rigid batches pass over them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "engine/constraints/soft_laws.hpp"
 #include "engine/model/shape_pairs.hpp"
+#include "tests/engine/import/imported_world.hpp"
 #include "tests/physics/exact_options.hpp"
 #include "tests/support/scenes.hpp"
 #include "tests/support/single_world.hpp"
@@ -274,6 +276,42 @@ TYPED_TEST(MjcfSoftness, a_stack_settles_at_the_sum_of_its_layers) {
                        std::abs(double(world.world().x[i].z) - height[i]) / sum,
                        testing::allowed<TypeParam>(1e-6, 0.01));
   }
+}
+
+// Two arms whose drives swing them through each other start 12 mm deep. Their push would throw the links, and is
+// lessened; the contact, which goes apart as that begins, lets nothing further in all the same.
+const char* const kCrossedArms = R"(<mujoco><option timestep="0.002"/><compiler autolimits="true"/>
+  <default><geom type="capsule" size="0.03" solref="0.01 1" condim="1"/>
+    <joint axis="0 0 1" damping="1" armature="0.01" range="-120 120"/></default>
+  <worldbody>
+    <body pos="-0.4 0 0.5" euler="0 0 -3"><joint name="a" armature="0.1"/>
+      <geom fromto="0 0 0 0.225 0 0" mass="1.22"/>
+      <body pos="0.225 0 0"><joint name="b"/><geom fromto="0 0 0 0.223 0 0" mass="1.13"/></body></body>
+    <body pos="0.4 0 0.5" euler="0 0 176"><joint name="c" armature="0.1"/>
+      <geom type="box" size="0.133 0.03 0.03" pos="0.133 0 0" mass="0.246"/>
+      <body pos="0.267 0 0"><joint name="d"/><geom fromto="0 0 0 0.233 0 0" mass="0.98"/>
+        <body pos="0.233 0 0"><joint name="e" axis="0 1 0" damping="0.2"/>
+          <geom fromto="0 0 0 0.22 0 0" mass="1.64"/></body></body></body>
+  </worldbody>
+  <actuator><position joint="a" kp="20" kv="10"/><position joint="b" kp="400" kv="1"/>
+    <position joint="c" kp="20" kv="1"/><position joint="d" kp="100" kv="1"/>
+    <position joint="e" kp="400" kv="1"/></actuator></mujoco>)";
+
+TYPED_TEST(MjcfSoftness, a_push_that_is_lessened_lets_nothing_further_in) {
+  model::SolverOptions options = model::make_options(model::Preset::kDefault);
+  options.contact_softness = model::ContactSoftness::kMjcf;
+  const model::SceneSpec scene = import::imported(kCrossedArms).scene;
+  testing::SingleWorld<TypeParam> world(scene, options, scene.timestep);
+  const double controls[] = {0.43, 1.03, 0.41, -1, 0.36};
+  for (int i = 0; i < 5; ++i) world.world().control[world.model().actuators[i].control] = TypeParam(controls[i]);
+  double last = 0.012, deepest = 0;
+  for (int k = 0; k < 60; ++k) {
+    world.step();
+    const double depth = world.record().max_penetration;
+    if (world.converged()) EXPECT_LT(depth, last + 0.001) << "step " << k;
+    last = depth, deepest = std::max(deepest, depth);
+  }
+  EXPECT_LT(deepest, 0.0125);
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ class ClientCalls(ClientModels):
     @documented_call
     @checked
     def get_batch(self, name: str, timeout: float | None = None) -> Batch:
-        """Fetches a batch that the server has, and renews its lease.
+        """Fetches a batch that the server has. Its lease stays as it is.
 
         Parameters
         ----------

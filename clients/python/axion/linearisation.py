@@ -54,7 +54,8 @@ class Linearisation:
     coordinates : list of axion.v1.StateCoordinate
         Kind, name, joint or actuator, and unit of each coordinate of dx, [x].
     A : numpy.ndarray
-        Float64 [n, k, x, x]; NaN where a step ended NON_FINITE, or the world is frozen.
+        Float64 [n, k, x, x]; NaN where the world is frozen, as from a step on that ended NON_FINITE, and in the column of
+        a coordinate that is too great for the difference to move it.
     B : numpy.ndarray
         Float64 [n, k, x, nu], NaN likewise.
     C : numpy.ndarray or None
@@ -68,7 +69,7 @@ class Linearisation:
     activation : numpy.ndarray
         Likewise: float64 [n, k + 1, activations].
     sensor_data : numpy.ndarray or None
-        After each step: float64 [n, k, sensor_size]; None without sensors=True.
+        After each step: float64 [n, k, sensor_size], NaN of a world that was frozen before it; None without sensors=True.
     outcome : numpy.ndarray
         Bits of Outcome of each step and of all that were made beside it: uint32 [n, k].
     kink : numpy.ndarray

@@ -36,8 +36,10 @@ def task_spec(task: TaskLike) -> task_pb2.TaskSpec:
 
     Raises
     ------
+    TypeError
+        It is neither.
     ValueError
-        A field or a choice has no such name.
+        A field or a choice has no such name, or the file is no JSON.
     OSError
         The file cannot be read.
 
@@ -49,7 +51,12 @@ def task_spec(task: TaskLike) -> task_pb2.TaskSpec:
     """
     if isinstance(task, task_pb2.TaskSpec):
         return task
-    fields = task if isinstance(task, Mapping) else json.loads(pathlib.Path(task).read_text())
+    if not isinstance(task, (Mapping, str, os.PathLike)):
+        raise TypeError(f"task: wants TaskSpec, mapping or path, not {task!r}"[:200])
+    try:
+        fields = task if isinstance(task, Mapping) else json.loads(pathlib.Path(task).read_text())
+    except json.JSONDecodeError as error:
+        raise ValueError(f"task: {task}: {error}") from None
     try:
         return json_format.ParseDict(dict(fields), task_pb2.TaskSpec())
     except json_format.ParseError as error:

@@ -93,6 +93,8 @@ class Pictures(AxiondCase):
             self.envs("axion/Hopper-v5", 2, render_mode="depth_array")
         with self.assertRaisesRegex(ValueError, "width: 0 is not from 1"):
             self.envs("axion/Hopper-v5", 2, render_mode="rgb_array", width=0)
+        with self.assertRaisesRegex(TypeError, "camera: wants Camera or None, not 3"):
+            self.envs("axion/Hopper-v5", 2, render_mode="rgb_array", camera=3)
         self.assertEqual(len(self.client.list_batches()), 1)  # what was refused has left no worlds
 
     def test_specs_are_data(self):
@@ -106,6 +108,24 @@ class Pictures(AxiondCase):
 
 @unittest.skipIf(gymnasium is None, "gymnasium is not installed")
 class OneWorld(AxiondCase):
+    def env(self, **choices):
+        env = axion.gym.AxionEnv("InvertedPendulum-v5", client=self.client, **choices)
+        self.addCleanup(env.close)
+        return env
+
+    def test_first_episodes_are_of_the_seed_that_the_world_was_made_with_or_of_any(self):
+        many = axion.gym.make_vec("InvertedPendulum-v5", 1, client=self.client, seed=5)
+        self.addCleanup(many.close)
+        one = self.env(seed=5)
+        for _ in range(2):
+            np.testing.assert_array_equal(one.reset()[0], many.reset()[0][0])
+        first = []
+        for _ in range(2):
+            env = self.env()
+            env.np_random.random()  # as a wrapper may
+            first.append(env.reset()[0])
+        self.assertTrue((first[0] != first[1]).any())
+
     def test_one_world_makes_the_episodes_of_many(self):
         many = axion.gym.make_vec("InvertedPendulum-v5", 3, client=self.client, autoreset_mode="Disabled")
         env = gymnasium.make("axion/InvertedPendulum-v5", client=self.client, max_episode_steps=200)

@@ -1,12 +1,14 @@
 """axion.gym against axiond: Gymnasium's checkers, its infos and ways of beginning episodes, and tasks that the client adds to; see
 axiond_case.py."""
 
+import tempfile
 import unittest
 import warnings
 
 import numpy as np
 
-from axiond_case import AxiondCase
+import axion
+from axiond_case import AXIOND, AxiondCase, AxiondProcess
 
 try:
     import gymnasium
@@ -160,6 +162,25 @@ class Environments(Worlds):
         made.close()
         self.assertTrue(made.closed)
 
+    def test_worlds_that_went_back_with_their_server_are_reset(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = self.enterContext(AxiondProcess(AXIOND, f"--state_dir={folder}"))
+            envs, other = AxionVectorEnv(PENDULUM, 2, target=server.address), self.envs(PENDULUM, 2)
+            action = np.full((2, 1), 0.1, np.float32)
+            envs.reset(seed=1)
+            for end in (AxiondProcess.stop, AxiondProcess.kill):  # after the first nothing is lost
+                envs.step(action)
+                end(server)
+                server = self.enterContext(AxiondProcess(AXIOND, f"--state_dir={folder}", port=server.port))
+            with self.assertRaisesRegex(axion.AbortedError, "gone back to a checkpoint"):
+                envs.step(action)
+            with self.assertRaises(gymnasium.error.ResetNeeded):
+                envs.step(action)
+            np.testing.assert_array_equal(envs.reset(seed=5)[0], other.reset(seed=5)[0])
+            for mine, theirs in zip(envs.step(action)[:4], other.step(action)[:4]):
+                np.testing.assert_array_equal(mine, theirs)
+            envs.close()
+
     def test_a_mask_starts_some_worlds(self):
         envs = self.envs("HalfCheetah-v5", 3, autoreset_mode="Disabled", max_episode_steps=2)
         envs.reset(seed=1)
@@ -308,6 +329,51 @@ class OwnTasks(Worlds):
         envs = self.envs(Short(plain.model, plain.spec), 2)
         envs.reset(seed=1)
         self.assertEqual([envs.step(np.zeros((2, 1), np.float32))[2].tolist() for _ in range(4)], [[True] * 2, [False] * 2] * 2)
+
+    def test_an_end_of_the_task_at_the_limit_of_steps_terminates_too(self):
+        class Late(ServerTask):
+            def terminated(self, after):
+                return np.array([True, False]) & (self.steps == 3)
+        plain = server_task(PENDULUM, max_episode_steps=3)
+        for mode in gymnasium.vector.AutoresetMode:
+            task = Late(plain.model, plain.spec)
+            envs = self.envs(task, 2, autoreset_mode=mode)
+            envs.reset(seed=1)
+            for task.steps in (1, 2, 3):
+                *_, terminated, truncated, infos = envs.step(np.zeros((2, 1), np.float32))
+            self.assertEqual((terminated.tolist(), truncated.tolist()), ([True, False], [True, True]))
+            self.assertEqual(infos["ended_by"].tolist(), ["", "max_episode_steps"])
+
+    def test_what_is_written_to_observations_changes_nothing(self):
+        """By their callers, and by the task's own `observe`, of what rewards are of and of what masks leave."""
+        class Going(ServerTask):
+            def observe(self, seen):
+                seen *= self.factor
+                return seen
+
+            def rewards(self, before, after, action):
+                return {"gone": (after[:, 1] - before[:, 1]).astype(np.float64)}
+        plain = server_task(PENDULUM, max_episode_steps=4)
+        for mode in gymnasium.vector.AutoresetMode:
+            found = []
+            for factor in (1, 8):
+                task = Going(plain.model, plain.spec)
+                task.factor = factor
+                envs = self.envs(task, 3, autoreset_mode=mode)
+                observed, _ = envs.reset(seed=1)
+                rows = []
+                for step in range(4):
+                    rows.append(observed / factor)
+                    if factor > 1:
+                        observed[:] = 99
+                    observed, reward, *_ = envs.step(np.full((3, 1), 0.5, np.float32))
+                    rows.append(reward)
+                if factor > 1:
+                    observed[:] = 99
+                rows.append(envs.reset(options={"reset_mask": np.array([True, False, False])})[0] / factor)
+                found.append(rows)
+            for mine, theirs in zip(*found):
+                np.testing.assert_array_equal(mine, theirs)
 
     def test_gymnasiums_statistics_count_what_the_task_adds(self):
         envs = RecordEpisodeStatistics(self.pushed("SameStep"))

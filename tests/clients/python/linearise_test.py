@@ -326,6 +326,22 @@ class LineariseTest(AxiondCase):
             self.assertIs(call.code(), grpc.StatusCode.CANCELLED)
             batch.step(timeout=10)  # it would wait for a minute
 
+    def test_deleting_its_batch_ends_it_between_pieces(self):
+        model = self.client.create_model(path=QUADRUPED)
+        batch, errors = self.client.create_batch(model, 64), []
+
+        def ask():
+            try:
+                batch.linearise(control=np.zeros((64, 60, model.proto.control_count)))
+            except axion.AxionError as error:
+                errors.append(error)
+        thread = threading.Thread(target=ask)
+        thread.start()
+        await_begun(self.server)
+        batch.delete(timeout=10)  # all of it would take a minute
+        thread.join()
+        self.assertIsInstance(errors[0], axion.AbortedError)
+
     def test_bad_input_is_refused_with_its_field(self):
         model, batch = self.batch(PENDULUM, 2)
         nan = np.array([[np.nan], [0]])

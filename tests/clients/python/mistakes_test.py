@@ -40,6 +40,15 @@ class Mistakes(AxiondCase):
                 self.client.create_model(**arguments)
             self.assertIn(told, str(caught.exception))
 
+    def test_what_is_no_task_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "task.json")
+            path.write_text("{'observation'}")
+            for task, told in ((3, "task: wants TaskSpec, mapping or path, not 3"), ([{}], "task: wants"), (path, f"task: {path}: ")):
+                with self.assertRaises((TypeError, ValueError)) as caught:
+                    self.client.create_batch(self.model, 1, task=task)
+                self.assertTrue(str(caught.exception).startswith(told), caught.exception)
+
     def test_a_key_that_is_none_is_told_with_those_that_are(self):
         state = self.batch.get_state("body_pose")
         for mapping, told in ((self.model.keyframes, "keyframe: 'x' is none of bent"), (self.model.keyframe_controls, "bent"),
@@ -161,14 +170,22 @@ try:
     import gymnasium
 
     import axion.gym
+    from axion.gym import AxionVectorEnv, ServerTask, server_task
 except ImportError:
     gymnasium = None
+
+PENDULUM = "InvertedPendulum-v5"
 
 
 @unittest.skipIf(gymnasium is None, "gymnasium is not installed")
 class Environments(AxiondCase):
+    def envs(self, task, count):
+        envs = AxionVectorEnv(task, count, client=self.client)
+        self.addCleanup(envs.close)
+        return envs
+
     def test_a_step_before_a_reset_or_after_the_end_says_so(self):
-        envs = axion.gym.make_vec("InvertedPendulum-v5", 2, client=self.client)
+        envs = axion.gym.make_vec(PENDULUM, 2, client=self.client)
         action = np.zeros((2, 1), dtype=np.float32)
         with self.assertRaisesRegex(gymnasium.error.ResetNeeded, "call reset before the first step"):
             envs.step(action)
@@ -178,6 +195,90 @@ class Environments(AxiondCase):
         for call in (lambda: envs.step(action), envs.reset):
             with self.assertRaisesRegex(gymnasium.error.ClosedEnvironmentError, "are closed"):
                 call()
+
+    def test_arguments_of_another_kind_are_named_and_leave_environments_as_they_were(self):
+        for argument, wrong in {"num_envs": (2.5, "3", None), "client": (self.target,), "autoreset_mode": ("NEXT_STEP", None),
+                                "max_episode_steps": (1.5, "10"), "seed": (1.5, -1), "batch_choices": ([1],), "render_mode": ("depth", 3),
+                                "width": (1.5,), "task": (None, {}, ServerTask), "target": (3,)}.items():
+            for each in wrong:
+                with self.subTest(argument, wrong=each), self.assertRaisesRegex((TypeError, ValueError, axion.AxionError), argument):
+                    AxionVectorEnv(**{"task": PENDULUM, "num_envs": 2, "client": self.client, argument: each})
+        for choice, each in (("healthy_z_range", 0.7), ("healthy_z_range", "ab"), ("healthy_reward", "1"), ("frame_skip", (1, 2)),
+                             ("terminate_when_unhealthy", "no"), ("model", 3)):
+            with self.subTest(choice, wrong=each), self.assertRaisesRegex(TypeError, f"{choice}: wants .*, not"):
+                server_task("Hopper-v5", **{choice: each})
+        with self.assertRaisesRegex(FileNotFoundError, "is no file"):
+            ServerTask("", {}).model_path()
+        self.assertEqual(self.client.list_batches(), [])
+        envs, plain = self.envs(PENDULUM, 2), self.envs(PENDULUM, 2)
+        envs.reset(seed=1)
+        plain.reset(seed=1)
+        for seed in (-1, 1.5, [], [1.5, 2.5], "ab", b"ab", [True, False], [[1], [2]], [1, 2, 3], 2 ** 64 - 1, [0, 2 ** 64], np.nan):
+            with self.subTest(seed=seed), self.assertRaisesRegex((TypeError, ValueError), "^seed: "):
+                envs.reset(seed=seed)
+        for options in (3, [1], {"reset_mask": [[True], [True, False]]}, {"reset_mask": [1, 0]}):
+            with self.subTest(options=options), self.assertRaisesRegex((TypeError, ValueError), "^options"):
+                envs.reset(options=options)
+        for actions in (None, [["a"], ["b"]], [[1], [2, 3]], np.zeros((2, 1), object), np.zeros((2, 1), complex)):
+            with self.subTest(actions=actions), self.assertRaisesRegex((TypeError, ValueError), "^actions: "):
+                envs.step(actions)
+        for mine, theirs in zip(envs.step(np.full((2, 1), 0.1))[:4], plain.step([[0.1], [0.1]])[:4]):
+            np.testing.assert_array_equal(mine, theirs)
+
+    def test_a_task_none_of_whose_actions_has_an_effect_is_refused_and_leaves_no_worlds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "robot.xml")
+            path.write_text(SCENE.replace('joint="shoulder"', 'joint="shoulder" ctrlrange="-1 1"'))
+            task = {"observation": [{"quantity": {"field": "joint_position"}}], "action": {"offset": [10], "lower": [-1], "upper": [1]}}
+            before = len(self.client.list_batches())
+            with self.assertRaisesRegex(ValueError, "task.action: no action has an effect on 'turn'"):
+                self.envs(ServerTask(str(path), task), 2)
+            self.assertEqual(len(self.client.list_batches()), before)
+
+    def test_environments_of_others_are_not_said_in_numbers(self):
+        def others():
+            return axion.gym.AxionEnv(PENDULUM, client=self.client)
+        envs = gymnasium.vector.SyncVectorEnv([others])
+        self.addCleanup(envs.close)
+        with self.assertRaisesRegex(TypeError, "env: wants an AxionVectorEnv, .*not SyncVectorEnv"):
+            axion.gym.NumericInfos(envs)
+
+    def test_seeds_are_whole_numbers_of_any_type(self):
+        envs = self.envs(PENDULUM, 3)
+        first, _ = envs.reset(seed=[7, 8, 9])
+        for seed in (7, np.int64(7), np.uint64(7), np.arange(7, 10), range(7, 10), (7, np.int32(8), 9)):
+            np.testing.assert_array_equal(envs.reset(seed=seed)[0], first)
+
+    def test_environments_that_cannot_delete_their_worlds_are_closed_all_the_same(self):
+        client = axion.Client(self.target)
+        envs = AxionVectorEnv(PENDULUM, 2, client=client)
+        self.addCleanup(self.client.get_batch(envs.batch.name).delete)
+        client.close()
+        with self.assertRaisesRegex(ValueError, "client of .* is closed"):
+            envs.close()
+        envs.close()
+        for call in (envs.reset, envs.render):
+            with self.assertRaises(gymnasium.error.ClosedEnvironmentError):
+                call()
+
+    def test_own_methods_that_give_something_else_are_named(self):
+        plain = server_task(PENDULUM)
+        for method, given, told in (
+                ("observe", lambda seen: None, "array of floats"),
+                ("observe", lambda seen: seen[:1], r"\[1, 4\]; it must begin with \[2\]"),
+                ("observe", lambda seen: seen[:, :1 + int(abs(seen[0, 1]) > 0.1)], r"\[2, 2\]; it must be \[2, 1\]"),
+                ("rewards", lambda before, after, action: None, "a dict"),
+                ("rewards", lambda before, after, action: {"far": after[:, :1]}, r'"far"\]: has shape \[2, 1\]; it must be \[2\]'),
+                ("rewards", lambda before, after, action: {"far": after[:1, 0]}, r'"far"\]: has shape \[1\]'),
+                ("rewards", lambda before, after, action: {"far": ["a", "b"]}, '"far"'),
+                ("rewards", lambda before, after, action: {"reward_survive": after[:, 0]}, "has a term of this name"),
+                ("terminated", lambda after: after[:, :1] > 1, r"bool \[2, 1\]"), ("terminated", lambda after: None, "object"),
+                ("terminated", lambda after: after[:, 0], "float32")):
+            with self.subTest(method, told=told), self.assertRaisesRegex((TypeError, ValueError), f"^{method}.*{told}"):
+                envs = self.envs(type("Wrong", (ServerTask,), {method: staticmethod(given)})(plain.model, plain.spec), 2)
+                envs.reset(seed=1)
+                for _ in range(20):
+                    envs.step(np.full((2, 1), 3, np.float32))
 
 
 if __name__ == "__main__":

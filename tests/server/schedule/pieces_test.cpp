@@ -9,6 +9,11 @@
 namespace axion::server::testing {
 namespace {
 
+struct Kind {
+  schedule::Effect effect = schedule::Effect::kChanges;
+  bool ends_with_batch = false;
+};
+
 class Pieces : public ScheduleTest {
  protected:
   // Work over `count` items, one a piece, that calls on_item(i) for each.
@@ -29,11 +34,14 @@ class Pieces : public ScheduleTest {
             .changes = changes};
   }
   absl::Status submit_work(const Handle& batch, Work& work, std::vector<schedule::Pass> passes,
-                           schedule::Call call = {}) {
+                           schedule::Call call = {}, Kind kind = {}) {
     auto job = std::make_unique<schedule::Job>();
     job->call = std::move(call);
     job->batch = batch;
-    job->work = schedule::DeviceWork{.passes = std::move(passes), .finish = [&work](const absl::Status& status) {
+    job->work = schedule::DeviceWork{.effect = kind.effect,
+                                     .ends_with_batch = kind.ends_with_batch,
+                                     .passes = std::move(passes),
+                                     .finish = [&work](const absl::Status& status) {
                                        work.status = status;
                                        work.done.Notify();
                                      }};
@@ -110,6 +118,22 @@ TEST_F(Pieces, work_ends_after_the_piece_in_which_its_deadline_passes) {
   ASSERT_TRUE(submit_work(a, work, {pass_of(work, 1000, false)}, call).ok());
   EXPECT_EQ(wait_for(work).code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(work.items, 4u);
+}
+
+TEST_F(Pieces, looks_that_end_with_their_batch_end_after_the_piece_in_which_it_is_to_end) {
+  for (const bool ends : {true, false}) {
+    make_batcher({.max_piece_items = 1});
+    const Handle a = make_batch(1);
+    Work work, end;
+    work.on_item = [&](std::size_t i) {
+      if (i == 3) EXPECT_TRUE(submit_work(a, end, {pass_of(end, 1, false)}, {}, {schedule::Effect::kEndsBatch}).ok());
+    };
+    ASSERT_TRUE(submit_work(a, work, {pass_of(work, 1000, false)}, {}, {schedule::Effect::kReads, ends}).ok());
+    EXPECT_TRUE(wait_for(end).ok());
+    EXPECT_EQ(wait_for(work).code(), ends ? absl::StatusCode::kAborted : absl::StatusCode::kOk);
+    EXPECT_EQ(work.items, ends ? 4u : 1000u);
+    batcher.reset();
+  }
 }
 
 TEST_F(Pieces, a_drain_past_its_limit_ends_work_between_two_pieces) {

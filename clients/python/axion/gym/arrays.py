@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import VectorEnv, VectorWrapper
 
+from axion.gym.vector_env import AxionVectorEnv
+
 
 class NumericInfos(VectorWrapper):
     """An AxionVectorEnv whose infos have no Python objects in them.
@@ -35,7 +37,9 @@ class NumericInfos(VectorWrapper):
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         super().__init__(env)
-        self.end_names: tuple[str, ...] = tuple(getattr(env.unwrapped, "info").end_names)
+        if not isinstance(env.unwrapped, AxionVectorEnv):
+            raise TypeError(f"env: wants an AxionVectorEnv, wrapped or not, not {env}")
+        self.end_names: tuple[str, ...] = tuple(env.unwrapped.info.end_names)
         self._index = {name: index for index, name in enumerate(self.end_names)}
         space = env.single_observation_space
         if not isinstance(space, gymnasium.spaces.Box):

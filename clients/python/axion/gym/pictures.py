@@ -32,7 +32,8 @@ class Pictures:
     """Draws the worlds of a batch, a picture each, with axion.Renderer.
 
     A camera of None moves with followed_body, where there is one, as far off as shows all of the robot at first. Raises
-    gymnasium.error.DependencyNotInstalled without the extra `view`, ValueError for a number of pixels or a camera out of range.
+    gymnasium.error.DependencyNotInstalled without the extra `view`, ValueError for a number of pixels or a camera out of range,
+    TypeError for what is no camera.
     """
 
     def __init__(self, model: Model, width: int, height: int, camera: Camera | None) -> None:
@@ -42,6 +43,8 @@ class Pictures:
         except ImportError as error:
             raise gymnasium.error.DependencyNotInstalled(
                 f"render_mode 'rgb_array' wants the extra `view` (pip install 'axion-server-client[view]'): {error}") from error
+        if camera is not None and not isinstance(camera, FreeCamera):
+            raise TypeError(f"camera: wants Camera or None, not {camera!r}"[:200])
         self._renderer = Renderer(model, width, height, camera or FreeCamera(track=followed_body(model)), samples=1)
 
     def of(self, batch: Batch | FleetBatch) -> tuple[npt.NDArray[np.uint8], ...]:

@@ -4,6 +4,7 @@ rewards, ends and starts of the environment of the same name, for the same state
 from __future__ import annotations
 
 import dataclasses
+import os
 import pathlib
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axion.task import TaskLike, task_spec
+from axion.tensors import as_array
 from axion.texts import documented
 from axion.v1 import task_pb2
 
@@ -26,7 +28,7 @@ class ServerTask:
     """A model and what the server is to compute of its worlds.
 
     A subclass adds what the client computes of it, for all worlds at once: `observe`, `rewards` and `terminated` are
-    given what the server's task observes.
+    given what the server's task observes, to which `observe` alone may write.
 
     Parameters
     ----------
@@ -57,12 +59,16 @@ class ServerTask:
         ------
         FileNotFoundError
             There is none of this name here or in gymnasium.
+        TypeError
+            It is no path.
         """
+        if not isinstance(self.model, (str, os.PathLike)):
+            raise TypeError(f"model: wants the path of a file, not {self.model!r}"[:200])
         path = pathlib.Path(self.model)
         known = pathlib.Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets" / path
-        if not path.exists() and not known.exists():
+        if not path.is_file() and not known.is_file():
             raise FileNotFoundError(f"{path}: is no file, and this version of gymnasium has no such model; give `model` a path")
-        return path if path.exists() else known
+        return path if path.is_file() else known
 
     def observe(self, seen: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Computes what environments observe; here just that which the server's task does.
@@ -93,7 +99,7 @@ class ServerTask:
         Returns
         -------
         dict of str to numpy.ndarray
-            Float64 [n] of each name.
+            Float64 [n] of each name; none is that of a term of the server's task.
         """
         return {}
 
@@ -107,6 +113,19 @@ class ServerTask:
             Bool [n].
         """
         return np.zeros(len(after), dtype=bool)
+
+
+def _check_choice(name: str, value: Any, known: Any) -> None:
+    """TypeError for a choice that is of another kind than its value in Gymnasium."""
+    if isinstance(known, str):
+        kind, right = "a text", isinstance(value, (str, os.PathLike))
+    elif isinstance(known, bool):
+        kind, right = "True or False", isinstance(value, (int, np.bool_))
+    else:
+        kind, given = f"{len(known)} numbers" if isinstance(known, tuple) else "a number", as_array(value, name)
+        right = given.shape == np.shape(known) and given.dtype.kind in "biuf"
+    if not right:
+        raise TypeError(f"{name}: wants {kind}, not {value!r}"[:200])
 
 
 def _positions(skipped: int, count: int = 0) -> _Fields:
@@ -289,7 +308,7 @@ def server_task(name: str, **choices: Any) -> ServerTask:
     ValueError
         There is no data of such a task, or of such a choice.
     TypeError
-        The task has no such field.
+        The task has no such choice, or not of such a kind.
     """
     if name not in TASK_CHOICES:
         raise ValueError(f"task: {name!r} is none of {', '.join(SERVER_TASKS)}")
@@ -297,6 +316,7 @@ def server_task(name: str, **choices: Any) -> ServerTask:
     for choice in choices:
         if choice not in fields:
             raise TypeError(f"{choice}: is no choice of {name}, which has {', '.join(sorted(fields))}")
+        _check_choice(choice, choices[choice], fields[choice])
     task = _Task(**{**fields, **choices})
     return ServerTask(task.model, task_spec({**make(task), "action": {"frame_skip": task.frame_skip},
                                              "max_episode_steps": str(task.max_episode_steps)}))

@@ -11,14 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from axion.arguments import checked
 from axion.batch import Batch
 from axion.client import Client
-from axion.errors import NotFoundError
+from axion.errors import AbortedError, NotFoundError
 from axion.fleet import Fleet
 from axion.fleet_batch import FleetBatch
+from axion.gym.given import actions_of, check_client, mask_of, mode_of, own_ends, own_observations, own_rewards, seeds_of, task_of
 from axion.gym.pictures import RENDER_MODES, checked_mode, drawn, picture_metadata, pictures_of
-from axion.gym.server_tasks import ServerTask, server_task
+from axion.gym.server_tasks import ServerTask
 from axion.task import TaskResult, task_spec
+from axion.tensors import as_array
 from axion.texts import documented, documented_call
 from axion.v1 import task_pb2
 
@@ -39,6 +42,12 @@ def _aligned(values: _Array) -> _Array:
     copy: _Array = room[start:start + values.nbytes].view(values.dtype).reshape(values.shape)
     copy[...] = values
     return copy
+
+
+def _kept(values: _Array) -> _Array:
+    """The array, which is not written to from now on: rewards of the next step are of it."""
+    values.flags.writeable = False
+    return values
 
 
 @documented_call
@@ -75,16 +84,16 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         Choices are given beside a ServerTask, or there are no such.
     """
 
+    @checked
     def __init__(self, task: ServerTask | str, num_envs: int = 1, *, client: Client | Fleet | None = None, target: str | None = None,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, max_episode_steps: int | None = None, seed: int = 0,
                  batch_choices: Mapping[str, Any] | None = None, render_mode: str | None = None, width: int = 480, height: int = 480,
                  camera: Camera | None = None, **task_choices: Any) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs: is {num_envs}; it must be at least 1")
-        if task_choices and not isinstance(task, str):
-            raise TypeError(f"{', '.join(task_choices)}: are given to the ServerTask itself")
-        self.task = server_task(task, **task_choices) if isinstance(task, str) else task
-        self.num_envs, self.autoreset_mode, self.render_mode = num_envs, AutoresetMode(autoreset_mode), checked_mode(render_mode)
+        check_client(client)
+        self.task = task_of(task, task_choices)
+        self.num_envs, self.autoreset_mode, self.render_mode = num_envs, mode_of(autoreset_mode), checked_mode(render_mode)
         spec = task_pb2.TaskSpec()
         spec.CopyFrom(task_spec(self.task.spec))
         spec.autoreset = _RESETS[self.autoreset_mode]
@@ -95,6 +104,7 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         assert opened is not None
         # Overruled are worlds that the task's own `terminated` has ended, while the server goes on with them.
         self._begun, self._ended, self._overruled = np.zeros((3, num_envs), dtype=bool)
+        self._has_gone_back = False  # the batch, to a checkpoint that is older than its last answer
         self._own_return = np.zeros(num_envs)  # sum of the task's own rewards in the episodes so far
         try:
             self.model = opened.create_model(path=self.task.model_path(), **self.task.model_choices)
@@ -102,15 +112,18 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             self.batch: Batch | FleetBatch = opened.create_batch(
                 self.model, num_envs, task=spec, **{"seed": seed, **self.task.batch_choices, **(batch_choices or {})})
             self.info = self.batch.task
-            self._seen = _aligned(self.batch.begin_episodes())
-            observed = self.task.observe(self._seen)
+            low, high = np.array(self.info.action_lower, np.float32), np.array(self.info.action_upper, np.float32)
+            if (low > high).any():
+                raise ValueError(f"task.action: no action has an effect on {self.info.actuators[np.argmax(low > high)]!r}: with the offset "
+                                 "all that the bounds allow is beyond the actuator's range")
+            self._seen = _kept(self.batch.begin_episodes())
+            observed = own_observations(self.task.observe(_aligned(self._seen)), (num_envs,))
         except BaseException:
             self.close_extras()
             raise
         self._end_names = np.array([*self.info.end_names, ""], dtype=object)  # the last is of -1
         self.dt = self.info.step_seconds
         self.metadata = {"autoreset_mode": self.autoreset_mode, **picture_metadata(self.dt)}
-        low, high = np.array(self.info.action_lower, np.float32), np.array(self.info.action_upper, np.float32)
         self.single_action_space = gymnasium.spaces.Box(low, high)
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, observed.shape[1:], observed.dtype.type)
         self.action_space = gymnasium.vector.utils.batch_space(self.single_action_space, num_envs)
@@ -128,30 +141,26 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
 
         Raises
         ------
+        TypeError
+            A seed is no whole number, or the options are no dict.
         ValueError
             There are not so many seeds, or the mask is none.
         gymnasium.error.ClosedEnvironmentError
             The environments are closed.
         """
         self._check_open()
-        seeds: list[int | None] = list(seed or [None] * self.num_envs) if not isinstance(seed, int) else [
-            seed + i for i in range(self.num_envs)]
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"seed: has {len(seeds)} numbers for {self.num_envs} environments")
-        mask = np.ones(self.num_envs, dtype=bool)
-        if options is not None and "reset_mask" in options:
-            mask = np.asarray(options["reset_mask"])
-            if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
-                raise ValueError(f"options['reset_mask']: must be {self.num_envs} booleans, one of them true")
+        seeds, mask = seeds_of(seed, self.num_envs), mask_of(options, self.num_envs)
+        if self._has_gone_back and isinstance(self.batch, Batch):
+            self.batch, self._has_gone_back = self.batch.client.get_batch(self.batch.name), False
         given = np.array([each is not None for each in seeds])
         numbers = np.array([each or 0 for each in seeds], dtype=np.uint64)
-        seen = _aligned(self._seen)
+        seen = np.array(self._seen)
         for some, own in ((mask & given, numbers[mask & given]), (mask & ~given, numbers[:0])):
             if some.any():
                 seen[some] = self.batch.begin_episodes(worlds=np.flatnonzero(some), seeds=own)
-        self._seen = seen
+        self._seen = _kept(seen)
         self._begun[mask], self._ended[mask], self._overruled[mask], self._own_return[mask] = True, False, False, 0
-        return self.task.observe(seen), {}
+        return self._observed(seen), {}
 
     @documented
     def step(self, actions: npt.NDArray[np.float32]) -> _Answer:
@@ -164,10 +173,13 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
 
         Raises
         ------
+        TypeError
+            The actions are no real numbers.
         ValueError
             The actions have another shape, or are not finite.
         gymnasium.error.ResetNeeded
-            A world was not reset yet, or, with DISABLED, has ended and was not reset.
+            A world was not reset yet, or, with DISABLED, has ended and was not reset; or its server has lost steps, as
+            an AbortedError has told, and it was not reset since.
         gymnasium.error.ClosedEnvironmentError
             The environments are closed.
         """
@@ -176,29 +188,31 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             raise gymnasium.error.ResetNeeded(f"world {np.argmin(self._begun)} has not been reset; call reset before the first step")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
             raise gymnasium.error.ResetNeeded(f"world {np.argmax(self._ended)} has ended and was not reset")
-        action = np.asarray(actions)
-        if action.shape != self.action_space.shape:
-            raise ValueError(f"actions: have shape {list(action.shape)}; it must be {list(self.action_space.shape or ())}")
-        finite = np.isfinite(action).all(axis=1)
-        if not finite.all():
-            raise ValueError(f"actions: are not finite in world {np.argmin(finite)}")
-        return self._judged(self.batch.step_task(action), action)
+        action = actions_of(actions, self.action_space.shape or ())
+        try:
+            answer = self.batch.step_task(action)
+        except AbortedError:
+            self._begun[:], self._has_gone_back = False, True
+            raise
+        return self._judged(answer, action)
 
     def _judged(self, answer: TaskResult, action: _Array) -> _Answer:
         """What the server answers to a step, and what the task's own methods make of it."""
         same_step, went = self.autoreset_mode is AutoresetMode.SAME_STEP, ~self._ended
-        before, self._seen = self._seen, _aligned(answer.observation)
+        before, self._seen = self._seen, _kept(answer.observation)
         self._begin_overruled()  # the server has stepped these in place of beginning them
         after = self._seen
         if len(answer.final_rows):
             after = np.array(after)
             after[answer.final_rows] = answer.final_observation
-        own = self.task.rewards(before, after, action)
+        after = _kept(after)
+        own = own_rewards(self.task.rewards(before, after, action), self.info.reward_terms, self.num_envs)
         own_reward = np.where(went, sum(own.values(), np.zeros(self.num_envs)), 0.0)
         self._own_return = np.where(went, self._own_return, 0.0) + own_reward
         terminated, truncated = answer.terminated & went, answer.truncated & went
-        self._overruled = self.task.terminated(after) & went & ~terminated & ~truncated
-        terminated |= self._overruled
+        own_ended = own_ends(self.task.terminated(after), self.num_envs) & went & ~terminated
+        self._overruled = own_ended & ~truncated
+        terminated |= own_ended
         ended = terminated | truncated
         infos: dict[str, Any] = {}
         for name, values in (dict(zip(self.info.reward_terms, answer.terms.T)) | own).items():
@@ -206,21 +220,26 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         if ended.any():
             for name, values in (("episode_return", np.where(ended, answer.episode_return + self._own_return, 0.0)),
                                  ("episode_length", np.where(ended, answer.episode_length, 0)),
-                                 ("ended_by", self._end_names[np.where(ended, answer.ended_by, -1)])):
+                                 ("ended_by", self._end_names[np.where(ended & ~own_ended, answer.ended_by, -1)])):
                 infos[name], infos[f"_{name}"] = values, ended
         if same_step and ended.any():
-            after = np.array(after)
             self._begin_overruled()
             self._own_return[ended] = 0
-            self._tell_final(infos, ended, self.task.observe(after))
+            self._tell_final(infos, ended, self._observed(after))
         self._ended = ended & (not same_step)
         self._overruled &= self.autoreset_mode is AutoresetMode.NEXT_STEP
-        return self.task.observe(self._seen), np.where(went, answer.reward, 0.0) + own_reward, terminated, truncated, infos
+        return self._observed(self._seen), np.where(went, answer.reward, 0.0) + own_reward, terminated, truncated, infos
 
     def _begin_overruled(self) -> None:
         """Begins episodes in worlds that the server goes on with, though the task's own `terminated` has ended them."""
         if self._overruled.any():
-            self._seen[self._overruled] = self.batch.begin_episodes(worlds=np.flatnonzero(self._overruled))
+            seen = np.array(self._seen)
+            seen[self._overruled] = self.batch.begin_episodes(worlds=np.flatnonzero(self._overruled))
+            self._seen = _kept(seen)
+
+    def _observed(self, seen: _Array) -> _Array:
+        """What the task observes of a copy: callers may write to what they are answered, and the task to what it is given."""
+        return own_observations(self.task.observe(_aligned(seen)), self.observation_space.shape or ())
 
     def _tell_final(self, infos: dict[str, Any], ended: _Bools, observations: _Array) -> None:
         """Adds what was observed last of episodes that have ended, and what else was told of them, as Gymnasium's vector
@@ -242,7 +261,13 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         -------
         tuple of numpy.ndarray, or None
             Uint8 [height, width, 3] each; None, and a warning, without a render_mode.
+
+        Raises
+        ------
+        gymnasium.error.ClosedEnvironmentError
+            The environments are closed.
         """
+        self._check_open()
         return drawn(self, self._pictures, self.batch)
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -258,6 +283,7 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
                 with contextlib.suppress(NotFoundError):
                     self.batch.delete()
         finally:
+            self.closed = True  # whatever became of the batch, whose lease ends otherwise
             if self._own_client is not None:
                 self._own_client.close()
 
@@ -280,6 +306,7 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
 
     def __init__(self, task: ServerTask | str, **choices: Any) -> None:
         limit = {"max_episode_steps": 0} if isinstance(task, str) else {}
+        self._is_seeded = "seed" in choices
         self.worlds = AxionVectorEnv(task, 1, autoreset_mode=AutoresetMode.DISABLED, **{**limit, **choices})
         self.observation_space = self.worlds.single_observation_space
         self.action_space = self.worlds.single_action_space
@@ -295,7 +322,7 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
         Parameters
         ----------
         seed : int, optional
-            Of the world; None: it goes on with its own.
+            Of the world; None: it goes on with its own, at first the `seed` that it was made with, or one at random.
         options : dict[str, Any], optional
             Gymnasium's.
 
@@ -305,9 +332,10 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
             The observation [k], and infos.
         """
         super().reset(seed=seed)
-        if seed is None and self._np_random is None:
+        if seed is None and not self._is_seeded:
             seed = int(self.np_random.integers(2 ** 32))
         observation, info = self.worlds.reset(seed=[seed])
+        self._is_seeded = True
         return observation[0], info
 
     def step(self, action: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
@@ -324,7 +352,7 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
             Observation [k], reward, termination, truncation, and infos with the terms of the reward.
         """
         self.worlds._ended[:] = False  # a single environment may be stepped on after its end, as Gymnasium's own may
-        observation, reward, terminated, truncated, infos = self.worlds.step(np.asarray(action)[None])
+        observation, reward, terminated, truncated, infos = self.worlds.step(as_array(action, "action")[None])
         told = {name: values[0] for name, values in infos.items() if not name.startswith("_")}
         return observation[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), told
 
