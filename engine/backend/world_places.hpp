@@ -77,7 +77,7 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.sweeps.delassus, 44), f(w.axis_alpha, 0), f(w.body_force_step, 0), f(w.newton.solved, 0);
   f(w.newton.solved_moment, 0), f(w.moments, 0), f(w.moment_count, 0);
   f(w.sweeps.last_impulse, 1), f(w.collide.candidate_use, 0), f(w.contact_rebound, 0), f(w.contact_law, 0),
-      f(w.limit_law, 0), f(w.link_turning, 0), f(w.sweeps.push_block, 0);
+      f(w.surface_slip, 0), f(w.limit_law, 0), f(w.link_turning, 0), f(w.sweeps.push_block, 0);
   f(w.sweeps.push_count, 0), f(w.force, 0), f(w.contact_list, 1), f(w.tree.node, 30), f(w.velocity_sync.tree_body, 20);
   f(w.torque, 0), f(w.constraints.stiffness_ratio, 0), f(w.sweeps.active_state, 1), f(w.sweeps.swept_impulse, 0);
   f(w.sweeps.start_impulse, 0), f(w.newton.best_lambda, 0), f(w.tree.joint_lower, 2), f(w.collide.pair_active, 1);

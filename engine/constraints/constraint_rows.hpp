@@ -63,6 +63,8 @@ struct ConstraintRows {
   Real* effort_upper;              // [neffort]
   Real* contact_rebound;           // [contact_capacity] least parting speed asked of a contact, m/s; below zero see
                                    // giving_contacts.hpp
+  Real* surface_slip;              // [3 contact_capacity] where surfaces move (moving_surfaces.hpp): what their turning
+                                   // about n and their slip along t1 and t2 have beside J u, rad/s and m/s
   SoftContact<Real>* contact_law;  // [contact_capacity] of soft contacts (soft_laws.hpp); none where they are rigid
   NormalLaw<Real>* limit_law;      // [nlimit] likewise
   NormalLaw<Real>* lock_law;       // [nlock] of the locks of loop joints and equalities that give way by it
@@ -101,6 +103,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "effort_lower", w.effort_lower, ne);
   f(kScratch, "effort_upper", w.effort_upper, ne);
   f(kScratch, "contact_rebound", w.contact_rebound, nc);
+  f(kScratch, "surface_slip", w.surface_slip, m.surface_motions != nullptr ? 3 * nc : 0);
   f(kScratch, "contact_law", w.contact_law, m.is_soft ? nc : 0);
   f(kScratch, "limit_law", w.limit_law, m.is_soft ? m.limit_count : 0);
   f(kScratch, "lock_law", w.lock_law, m.lock_softness_count > 0 ? nlock : 0);

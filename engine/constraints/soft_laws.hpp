@@ -38,6 +38,7 @@
 #include "engine/constraints/constraint_rows.hpp"
 #include "engine/constraints/eased_locks.hpp"
 #include "engine/constraints/link_turning.hpp"
+#include "engine/constraints/moving_surfaces.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
 
@@ -170,12 +171,17 @@ AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Re
     if (step.time == Real(0)) return;
     const Real a = (Real(1) - step.euler) / 2, per_time = Real(1) / step.time;
     const Real weight = (Real(1) - a) * law.damping + per_time;
-    for (int k = 0; k < 2; ++k) soft.tangent_bias[k] = (a * law.damping - per_time) * speed(1 + k) / weight;
+    Real slip[2] = {speed(1), speed(2)};  // as u⁻ has it, a step before that of u⁺
+    if (m.surface_motions != nullptr) {
+      const math::Vec3<Real> apart = surfaces_apart(m, w, c, s.dt / 2 - step.time).v;
+      slip[0] += math::dot(apart, c.t1), slip[1] += math::dot(apart, c.t2);
+    }
+    for (int k = 0; k < 2; ++k) soft.tangent_bias[k] = (a * law.damping - per_time) * slip[k] / weight;
     soft.tangent_compliance = (Real(1) - step.impedance) / step.impedance * law.tangent_mobility * per_time / weight;
     const Real weight_n = weight + (Real(1) + 3 * step.euler) / 4 * s.dt * law.stiffness * step.impedance;
     const math::Vec3<Real> falls = c.body_b < 0 ? m.gravity : math::Vec3<Real>{};
     const Real push = -weight_n * (rate + soft.normal.bias) - math::dot(falls, c.normal);
-    const Real x = law.damping * speed(1) + math::dot(falls, c.t1), y = law.damping * speed(2) + math::dot(falls, c.t2);
+    const Real x = law.damping * slip[0] + math::dot(falls, c.t1), y = law.damping * slip[1] + math::dot(falls, c.t2);
     const Real mu = c.friction, cone = law.mobility + mu * mu * law.tangent_mobility;
     soft.lift = lift_of_slip(law, step.impedance, mu, push, std::sqrt(x * x + y * y)) / weight_n;
     soft.slip_lift = mu * weight / weight_n;

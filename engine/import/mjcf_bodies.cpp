@@ -195,6 +195,8 @@ std::vector<MassProperties> BodyReader::read_geoms(const XmlElement& element, in
     shape.softness = geom.softness, shape.softness_mix = geom.softness_mix;
     shape.cone_dimension = geom.cone_dimension;
     shape.torsional_friction = geom.torsional_friction, shape.rolling_friction = geom.rolling_friction;
+    shape.surface_velocity = model::to_spec(geom.surface_velocity);
+    shape.surface_angular_velocity = model::to_spec(geom.surface_angular_velocity);
     shape.contact_type = s_.settings.contacts ? static_cast<std::uint32_t>(geom.contact_type) : 0;
     shape.contact_affinity = s_.settings.contacts ? static_cast<std::uint32_t>(geom.contact_affinity) : 0;
     s_.spec.shapes.push_back(shape);

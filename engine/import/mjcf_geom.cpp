@@ -80,11 +80,22 @@ void read_contact(const Attributes& a, Geom& geom, Notes& notes) {
   }
   geom.friction = friction[0], geom.torsional_friction = friction[1], geom.rolling_friction = friction[2];
   if (geom.contact_type == 0 && geom.contact_affinity == 0) return;
-  double drive[6] = {};
-  if (a.numbers("surfacevel", drive, 1) && (drive[0] || drive[1] || drive[2] || drive[3] || drive[4] || drive[5])) {
-    notes.unsupported(a.where("surfacevel"), "surfacevel", "surfaces do not move in their body");
-  }
   if (a.number("adhesion", 0) != 0) notes.unsupported(a.where("adhesion"), "adhesion", "contacts do not pull");
+}
+
+void read_surface(const Attributes& a, Geom& geom) {
+  double motion[6] = {};
+  a.numbers("surfacevel", motion, 1);
+  geom.surface_velocity = {motion[0], motion[1], motion[2]};
+  geom.surface_angular_velocity = {motion[3], motion[4], motion[5]};
+}
+
+// Moves the frame of a geom to that of its mesh, X in the present one.
+void move_frame(const model::Pose& X, Geom& geom) {
+  geom.X_BG = geom.X_BG * X;
+  const Vec3 omega = geom.surface_angular_velocity, at_X = geom.surface_velocity + math::cross(omega, X.position);
+  geom.surface_velocity = math::rotate_inverse(X.rotation, at_X);
+  geom.surface_angular_velocity = math::rotate_inverse(X.rotation, omega);
 }
 
 // Takes the size and place of a solid from the mesh that it stands for: from the box of the same inertia, or of its
@@ -125,7 +136,7 @@ void fit_to_mesh(const Attributes& a, const MjcfSettings& settings, const MeshAs
       geom.size = model::to_spec(half);
   }
   for (double& s : geom.size) s *= scale;
-  geom.X_BG = geom.X_BG * X_MG;
+  move_frame(X_MG, geom);
 }
 
 // A mesh: its mass, and, where it takes part in contacts, its hull.
@@ -142,7 +153,7 @@ void read_mesh_geom(const Attributes& a, bool adds_mass, bool can_touch, MeshAss
     return;
   }
   MeshAssets::Mesh& mesh = meshes.get(a, notes);
-  geom.X_BG = geom.X_BG * mesh.mass.X_MC;
+  move_frame(mesh.mass.X_MC, geom);
   geom.is_placed = true;
   if (weighs) {
     if (mesh.no_mass) a.refuse("mesh", "has no mass: its inertia " + *mesh.no_mass);
@@ -325,6 +336,7 @@ Geom read_geom(const Attributes& a, const MjcfSettings& settings, const model::P
       a.keyword("type", {"plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf"}, 2);
   geom.type = static_cast<GeomType>(type);
   geom.X_BG = read_pose(a, settings);
+  read_surface(a, geom);
   geom.group = a.integer("group", 0);
   if (is_solid(geom.type) && a.has("mesh") && meshes.is_given(a)) {
     fit_to_mesh(a, settings, meshes.get(a, notes), geom);

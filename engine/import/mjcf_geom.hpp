@@ -22,6 +22,7 @@ struct Geom {
   int group = 0;
   double friction = 1, torsional_friction = 0.005, rolling_friction = 0.0001;
   int contact_dimension = 3, cone_dimension = 3, priority = 0;
+  math::Vec3<double> surface_velocity{}, surface_angular_velocity{};  // in the geom's frame, as ShapeSpec's
   model::SoftnessSpec softness;
   double softness_mix = 1;
   int contact_type = 1, contact_affinity = 1;

@@ -73,6 +73,7 @@ class Compiler {
     as(a.pairs, like.pairs), as(a.pair_moments, like.pair_moments), as(a.pair_impedances, like.pair_impedances);
     as(a.shape_softness, like.shape_softness), as(a.limit_impedance, like.limit_impedance);
     as(a.child_joints, like.child_joints), as(a.neighbours, like.neighbours), as(a.excludes, like.excludes);
+    as(a.surface_motions, like.surface_motions);
     friction_loss_.reserve(like.axes.size());
     for (auto* frames : {&model_.x, &model_.p_BC}) frames->reserve(like.bodies.size());
     for (auto* rotations : {&model_.q, &model_.q_BC}) rotations->reserve(like.bodies.size());

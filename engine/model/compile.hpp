@@ -67,6 +67,7 @@ struct ModelArrays {
   std::vector<PairData<Real>> pairs;
   std::vector<ShapeMomentData> shape_moments;
   std::vector<MomentFriction<Real>> pair_moments;
+  std::vector<SurfaceMotion<Real>> surface_motions;  // empty, or one a shape
   Real soft_margin = 0;
   SoftnessRule softness_rule;
   std::vector<ShapeSoftness> shape_softness;

@@ -9,6 +9,7 @@
 
 #include "engine/base/stop.hpp"
 #include "engine/model/shape_pairs.hpp"
+#include "engine/model/spec_math.hpp"
 #include "engine/model/validate_scene.hpp"
 
 namespace axion::model {
@@ -48,6 +49,7 @@ class ContactCompiler {
     if (!a_.lists_pairs) count_by_classes();
     add_capacities();
     add_moments();
+    add_surface_motions();
   }
 
  private:
@@ -249,6 +251,15 @@ class ContactCompiler {
     }
     a_.moment_capacity = static_cast<int>(std::min<long long>(contacts, a_.contact_capacity));
     if (a_.moment_capacity == 0) a_.shape_moments = {}, a_.pair_moments = {};
+  }
+
+  void add_surface_motions() {
+    bool some_move = false;
+    for (const ShapeSpec& s : scene().shapes) {
+      a_.surface_motions.push_back({to_vec3(s.surface_velocity), to_vec3(s.surface_angular_velocity)});
+      some_move = some_move || !(a_.surface_motions.back() == SurfaceMotion<double>{});
+    }
+    if (!some_move) a_.surface_motions = {};
   }
 
   static MomentFriction<double> moments_of(const ContactPairSpec& pair) {

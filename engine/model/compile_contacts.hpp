@@ -6,9 +6,8 @@
 
 namespace axion::model {
 
-// Fills shape_contacts, neighbours, excludes, pairs, shape_moments, pair_moments, contact_capacity, moment_capacity and
-// candidate_capacity. Time and memory grow with
-// the scene, not with its pairs.
+// Fills shape_contacts, neighbours, excludes, pairs, shape_moments, pair_moments, surface_motions, contact_capacity,
+// moment_capacity and candidate_capacity. Time and memory grow with the scene, not with its pairs.
 void add_contacts(CompiledModel& model);
 
 }  // namespace axion::model

@@ -155,6 +155,7 @@ ModelView<Real> ModelArrays<Real>::view() const {
   m.shapes = shapes.data(), m.pairs = pairs.data(), m.shape_contacts = shape_contacts.data();
   m.standing_count = count_standing(shapes);
   m.shape_moments = shape_moments.data(), m.pair_moments = pair_moments.data();
+  m.surface_motions = surface_motions.empty() ? nullptr : surface_motions.data();
   m.neighbour_start = neighbour_start.data(), m.neighbours = neighbours.data();
   m.exclude_start = exclude_start.data(), m.excludes = excludes.data();
   m.soft_margin = soft_margin, m.softness_rule = softness_rule, m.shape_softness = shape_softness.data();

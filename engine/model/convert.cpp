@@ -192,6 +192,8 @@ PairData<float> convert(const PairData<double>& a) {
 
 MomentFriction<float> convert(const MomentFriction<double>& a) { return {float(a.torsional), float(a.rolling)}; }
 
+SurfaceMotion<float> convert(const SurfaceMotion<double>& a) { return {cast<float>(a.v), cast<float>(a.omega)}; }
+
 ImpedanceData<float> convert(const ImpedanceData<double>& a) { return cast_impedance<float>(a); }
 
 SensorFrame<float> convert(const SensorFrame<double>& a) {
@@ -259,6 +261,7 @@ ModelArrays<float> to_float(const ModelArrays<double>& a) {
   b.shapes = convert_all(a.shapes), b.pairs = convert_all(a.pairs), b.lists_pairs = a.lists_pairs;
   b.hull_vertices.assign(a.hull_vertices.begin(), a.hull_vertices.end());
   b.shape_moments = a.shape_moments, b.pair_moments = convert_all(a.pair_moments);
+  b.surface_motions = convert_all(a.surface_motions);
   b.moment_capacity = a.moment_capacity;
   b.shape_contacts = a.shape_contacts, b.neighbour_start = a.neighbour_start, b.neighbours = a.neighbours;
   b.soft_margin = float(a.soft_margin), b.softness_rule = a.softness_rule, b.shape_softness = a.shape_softness;

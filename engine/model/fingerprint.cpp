@@ -65,13 +65,17 @@ void add(Hash& hash, const BodySpec& body) {
 // Its mesh is added with those of the others (add_meshes).
 void add(Hash& hash, const ShapeSpec& shape) {
   const auto& [name, kind, body, X_BS, size, mesh, field, friction, restitution, stiffness, damping, dimension,
-               priority, type, affinity, softness, mix, cone_dimension, torsional, rolling] = shape;
+               priority, type, affinity, softness, mix, cone_dimension, torsional, rolling, surface_velocity,
+               surface_angular_velocity] = shape;
   add_all(hash, kind, body, X_BS, size, friction, restitution, stiffness, damping, dimension, priority, type, affinity);
   add_softness(hash, 17, softness);
   add_unusual(hash, 18, mix, 1.0);
   add_unusual(hash, 19, cone_dimension, 3.0);
   add_unusual(hash, 30, torsional, 0.0);
   add_unusual(hash, 31, rolling, 0.0);
+  if (surface_velocity != Vec3d{} || surface_angular_velocity != Vec3d{}) {
+    add_all(hash, std::uint64_t(39), surface_velocity, surface_angular_velocity);
+  }
 }
 
 void add(Hash& hash, const AxisSpec& spec) {

@@ -214,6 +214,13 @@ struct ShapeContactData {
   bool operator==(const ShapeContactData&) const = default;
 };
 
+// How the surface of a shape moves along it, in the shape's frame (constraints/moving_surfaces.hpp).
+template <typename Real>
+struct SurfaceMotion {
+  math::Vec3<Real> v{}, omega{};  // m/s at the frame's origin, rad/s
+  bool operator==(const SurfaceMotion&) const = default;
+};
+
 // Two shapes that may touch.
 template <typename Real>
 struct PairData {
@@ -394,7 +401,8 @@ struct ModelView {
   const int* excludes;                     // rising
   const PairData<Real>* pairs;             // [pair_count] sorted by their lower shape, then the other
   const ShapeMomentData* shape_moments;    // [shape_count], and
-  const MomentFriction<Real>* pair_moments;  // [pair_count] where moment_capacity is above zero
+  const MomentFriction<Real>* pair_moments;    // [pair_count] where moment_capacity is above zero
+  const SurfaceMotion<Real>* surface_motions;  // [shape_count]; null where no surface moves
   // Soft contacts and limits (impedance.hpp).
   int is_soft;       // whether the batch has them (batch_view.hpp)
   Real soft_margin;  // m, the greatest of any pair

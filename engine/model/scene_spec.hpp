@@ -58,6 +58,9 @@ struct ShapeSpec {
   // A pair takes the maximum of its two, or those of the greater priority; none where its contact_dimension is 1.
   double torsional_friction = 0.0;
   double rolling_friction = 0.0;
+  // m/s and rad/s, shape frame: its surface moves along it at v + ω × p where p is, as a belt or a turntable does. Only
+  // friction feels this, against which it acts; the shape stays in its place.
+  Vec3d surface_velocity{0, 0, 0}, surface_angular_velocity{0, 0, 0};
 };
 
 // Points whose convex hull is a shape, in the frame of the shape. More vertices than model/convex_hull.hpp allows are

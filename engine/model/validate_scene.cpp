@@ -279,6 +279,8 @@ void SceneChecker::shapes() {
     cone_dimension(item, shape.cone_dimension);
     at_least(item, "torsional_friction", shape.torsional_friction, 0);
     at_least(item, "rolling_friction", shape.rolling_friction, 0);
+    reals(item, "surface_velocity", shape.surface_velocity);
+    reals(item, "surface_angular_velocity", shape.surface_angular_velocity);
     const bool is_ground = shape.kind == ShapeKind::kPlane || is_field;
     if (ok() && is_ground && shape.body != kWorldBody && weld_root_[shape.body] != kWorldBody) {
       fail(item, "body",

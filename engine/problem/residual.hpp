@@ -251,6 +251,10 @@ AXION_INLINED AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i)
                       iterate_velocity(p, p.w.row[row], c.body_a, c.body_b), p.s.velocity_tolerance);
   RowVelocity<Real> v1 = iterate_velocity(p, p.w.row[row + 1], c.body_a, c.body_b);
   RowVelocity<Real> v2 = iterate_velocity(p, p.w.row[row + 2], c.body_a, c.body_b);
+  if (p.m.surface_motions != nullptr) {
+    const Real* slip = p.w.surface_slip + 3 * i;
+    v1.value += slip[1], v1.size += std::abs(slip[1]), v2.value += slip[2], v2.size += std::abs(slip[2]);
+  }
   if (p.m.is_soft) {
     const constraints::SoftContact<Real>& soft = p.w.contact_law[i];
     v1.value += soft.tangent_bias[0] + soft.tangent_compliance * p.w.lambda[row + 1];
@@ -293,6 +297,7 @@ AXION_HD_RARE void evaluate_moment(const Problem<Real>& p, int k) {
   RowVelocity<Real> v[3];
   for (int i = 0; i < 3; ++i) {
     v[i] = iterate_velocity(p, p.w.row[row + i], c.body_a, c.body_b);
+    if (i == 0 && p.m.surface_motions != nullptr) v[0].value += p.w.surface_slip[3 * p.w.moments[k].contact];
     p.w.residual[row + i] = v[i].value;
   }
   Real* natural = p.w.natural_residual + row;

@@ -12,6 +12,7 @@
 
 #include "engine/base/assert.hpp"
 #include "engine/constraints/adhesion.hpp"
+#include "engine/constraints/moving_surfaces.hpp"
 #include "engine/constraints/soft_laws.hpp"
 #include "engine/newton/newton.hpp"
 #include "engine/step/outcome.hpp"
@@ -32,6 +33,7 @@ template <typename Real, typename Team>
 AXION_HD inline void build_contacts(const Team& team, solver::Problem<Real>& p) {
   constraints::build_contact_rows(team, p.m, p.w, p.contact_count);
   constraints::find_rebounds(team, p.m, p.w, p.s, p.contact_count);
+  if (p.m.surface_motions != nullptr) constraints::move_surfaces(team, p.m, p.w, p.s, p.contact_count);
   if (p.m.is_soft) constraints::soften_contacts(team, p.m, p.w, p.s, p.contact_count);
   if (p.m.moment_capacity > 0) p.moment_count = constraints::build_moment_rows<Real>(team, p.m, p.w, p.contact_count);
   constraints::list_contacts_of_bodies(team, p.m, p.w, p.block_count());

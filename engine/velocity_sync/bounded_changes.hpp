@@ -15,15 +15,14 @@ namespace axion::velocity_sync {
 // The share of the change that leads from u to v_plus, omega_plus that a contact allows; `held`: the change keeps
 // contacts' rows.
 template <typename Real>
-AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row, bool held) {
+AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, bool held) {
   const auto& w = p.w;
-  const model::Contact<Real>& c = w.contacts[i];
   const Touch touch = noted_touch(p, i);
   if (touch == Touch::kNone || (held && touch == Touch::kSticks)) return 1;
   Real before[3], after[3];
   for (int k = held ? 1 : 0; k < 3; ++k) {
-    before[k] = constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v, w.omega);
-    after[k] = constraints::row_velocity(w.row[row + k], c.body_a, c.body_b, w.v_plus, w.omega_plus);
+    before[k] = constraints::contact_velocity(p.m, w, i, k, w.v, w.omega);
+    after[k] = constraints::contact_velocity(p.m, w, i, k, w.v_plus, w.omega_plus);
   }
   Real share = 1;
   const auto keep_within = [&](Real change) {
@@ -48,13 +47,11 @@ AXION_HD_CALL Real allowed_share(const solver::Problem<Real>& p, int i, int row,
 template <typename Real>
 AXION_HD_RARE Real share_of_moment(const solver::Problem<Real>& p, int k) {
   const auto& w = p.w;
-  const model::Contact<Real>& c = w.contacts[p.contact_count + k];
-  const int row = p.moment_base() + 3 * k;
   Real share = 1, square[3], ahead[3];
   for (int i = 0; i < 3; ++i) {
-    const Real before = constraints::row_velocity(w.row[row + i], c.body_a, c.body_b, w.v, w.omega);
+    const Real before = constraints::moment_velocity(p.m, w, k, p.contact_count + k, i, w.v, w.omega);
     square[i] = before * before;
-    ahead[i] = before * constraints::row_velocity(w.row[row + i], c.body_a, c.body_b, w.v_plus, w.omega_plus);
+    ahead[i] = before * constraints::moment_velocity(p.m, w, k, p.contact_count + k, i, w.v_plus, w.omega_plus);
   }
   const auto lower = [&](int part, Real speed, Real on) {
     const bool slides = w.velocity_sync.touch[2 * (p.contact_count + k) + part] == Touch::kSlides;
@@ -71,7 +68,7 @@ template <typename Real, typename Team>
 AXION_HD_CALL bool bound_changes(const Team& team, const solver::Problem<Real>& p, bool held) {
   const auto& w = p.w;
   Real cut = team.template max<Real>(p.contact_count, [&](int i) {
-    w.velocity_sync.contact_share[i] = allowed_share(p, i, p.contact_base() + 3 * i, held);
+    w.velocity_sync.contact_share[i] = allowed_share(p, i, held);
     return 1 - w.velocity_sync.contact_share[i];
   });
   if (p.moment_count > 0) {

@@ -12,6 +12,7 @@
 
 #include "engine/constraints/adhesion.hpp"
 #include "engine/constraints/axis_laws.hpp"
+#include "engine/constraints/moving_surfaces.hpp"
 #include "engine/math/constants.hpp"
 #include "engine/problem/linearise.hpp"
 #include "engine/velocity_sync/velocity_sync_scratch.hpp"
@@ -23,13 +24,10 @@ inline constexpr double kLeft =
 inline constexpr double kStill = 1e-3;  // those that come to stick in this step may have all of their friction
 
 template <typename Real>
-AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i, int row) {
-  const model::Contact<Real>& c = p.w.contacts[i];
+AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i) {
   const Real* lambda = p.w.lambda_contact + 3 * i;
-  const Real most = Real(kLeft * math::kGravity) * p.s.dt, cone = Real(0.999) * c.friction * lambda[0];
-  const auto speed = [&](int k) {
-    return constraints::row_velocity(p.w.row[row + k], c.body_a, c.body_b, p.w.v, p.w.omega);
-  };
+  const Real most = Real(kLeft * math::kGravity) * p.s.dt, cone = Real(0.999) * p.w.contacts[i].friction * lambda[0];
+  const auto speed = [&](int k) { return constraints::contact_velocity(p.m, p.w, i, k, p.w.v, p.w.omega); };
   if (!(lambda[0] > 0) || speed(0) > most) return Touch::kNone;
   const Real slip = std::sqrt(speed(1) * speed(1) + speed(2) * speed(2));
   const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < cone * cone;
@@ -39,14 +37,12 @@ AXION_HD_CALL Touch touch_of(const solver::Problem<Real>& p, int i, int row) {
 // Touches of moment k: torsional, then rolling friction.
 template <typename Real>
 AXION_HD_RARE void note_touches_of_moment(const solver::Problem<Real>& p, int k) {
-  const model::Contact<Real>& c = p.w.contacts[p.contact_count + k];
   const int row = p.moment_base() + 3 * k;
   const Real most = Real(kLeft * math::kGravity) * p.s.dt,
              normal = Real(0.999) * p.w.lambda_contact[3 * p.w.moments[k].contact];
-  const bool presses =
-      touch_of(p, p.w.moments[k].contact, p.contact_base() + 3 * p.w.moments[k].contact) != Touch::kNone;
+  const bool presses = touch_of(p, p.w.moments[k].contact) != Touch::kNone;
   const auto speed = [&](int part) {
-    return constraints::row_velocity(p.w.row[row + part], c.body_a, c.body_b, p.w.v, p.w.omega);
+    return constraints::moment_velocity(p.m, p.w, k, p.contact_count + k, part, p.w.v, p.w.omega);
   };
   const auto touch = [&](Real impulse, Real bound, Real rate) {
     if (!presses || !(bound > Real(0))) return Touch::kNone;
@@ -63,8 +59,7 @@ AXION_HD_RARE void note_touches_of_moment(const solver::Problem<Real>& p, int k)
 // Touches of all contacts and moments, kept as they are asked for many times.
 template <typename Real, typename Team>
 AXION_HD inline void note_touches(const Team& team, const solver::Problem<Real>& p) {
-  team.for_each(p.contact_count,
-                [&](int i) { p.w.velocity_sync.touch[2 * i] = touch_of(p, i, p.contact_base() + 3 * i); });
+  team.for_each(p.contact_count, [&](int i) { p.w.velocity_sync.touch[2 * i] = touch_of(p, i); });
   if (p.moment_count > 0) team.for_each(p.moment_count, [&](int k) { note_touches_of_moment(p, k); });
 }
 

@@ -43,6 +43,8 @@ absl::StatusOr<model::ShapeSpec> to_shape(const std::string& path, const v1::Sha
   if (message.has_softness_mix()) shape.softness_mix = message.softness_mix();
   if (message.has_cone_dimension()) shape.cone_dimension = message.cone_dimension();
   shape.torsional_friction = message.torsional_friction(), shape.rolling_friction = message.rolling_friction();
+  shape.surface_velocity = to_vec3(message.surface_velocity());
+  shape.surface_angular_velocity = to_vec3(message.surface_angular_velocity());
   const absl::Status status = take_softness(absl::StrCat(path, ".softness"), message.softness(), shape.softness);
   if (!status.ok()) return status;
   return shape;

@@ -77,6 +77,10 @@ void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message) {
   message.set_cone_dimension(shape.cone_dimension);
   message.set_torsional_friction(shape.torsional_friction);
   message.set_rolling_friction(shape.rolling_friction);
+  if (shape.surface_velocity != model::Vec3d{}) fill_vec3(shape.surface_velocity, *message.mutable_surface_velocity());
+  if (shape.surface_angular_velocity != model::Vec3d{}) {
+    fill_vec3(shape.surface_angular_velocity, *message.mutable_surface_angular_velocity());
+  }
   message.set_mesh(shape.mesh);
   message.set_height_field(shape.height_field);
 }

@@ -219,6 +219,27 @@ TEST(Agreement, torsional_and_rolling_friction) {
   }
 }
 
+// Belts and turntables beneath robots, and on them, with torsional friction that feels how they turn.
+TEST(Agreement, surfaces_that_move) {
+  for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+    for (const auto softness : {model::ContactSoftness::kRigid, model::ContactSoftness::kMjcf}) {
+      for (model::SceneSpec scene : {quadruped(), mixed_scene()}) {
+        for (std::size_t i = 0; i < scene.shapes.size(); ++i) {
+          const double n = static_cast<double>(i % 3);
+          scene.shapes[i].surface_velocity = {1 - n, 0.5 * n, 0.1};
+          scene.shapes[i].surface_angular_velocity = {0, 0.3 * n, 2 - n};
+          scene.shapes[i].cone_dimension = 4, scene.shapes[i].torsional_friction = 0.01;
+        }
+        BatchSpec spec = batch_spec(compile_scene(scene), 2, precision);
+        spec.options.contact_softness = softness;
+        Pair pair(spec, 64);
+        pair.both([](Engine&, Batch& batch) { scatter_worlds(batch); });
+        ASSERT_EQ(pair.run(2, 4), "") << scene.name << ", " << int(precision) << ", " << int(softness);
+      }
+    }
+  }
+}
+
 TEST(Agreement, many_springs_that_are_condensed_into_their_bodies) {
   for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
     Pair pair(batch_spec(compile_scene(strung_scene(8, false)), 2, precision), 64);

@@ -101,7 +101,8 @@ class Scene(SceneJoints, SceneTendons):
     @documented_part
     def shape(self, kind: str, name: str, body: int | None = None, *, size: float | Sequence[float] = (),
               position: Sequence[float] = (0, 0, 0), rotation: Sequence[float] = (1, 0, 0, 0),
-              color: Sequence[float] | None = None, **choices: Any) -> int:
+              color: Sequence[float] | None = None, surface_velocity: Sequence[float] = (0, 0, 0),
+              surface_angular_velocity: Sequence[float] = (0, 0, 0), **choices: Any) -> int:
         """Adds a shape, in the frame of its body.
 
         Parameters
@@ -116,6 +117,8 @@ class Scene(SceneJoints, SceneTendons):
             Its sizes by kind, m: up to [3].
         color : sequence of float, optional
             Red, green, blue and, where it is not 1, opacity, each from 0 to 1, that it is drawn in: [3] or [4].
+        surface_velocity, surface_angular_velocity : sequence of float, default (0, 0, 0)
+            How its surface moves along it, as that of a belt or a turntable, in its own frame, m/s and rad/s: [3].
         **choices
             Further fields of the message: friction, restitution, contact_stiffness, contact_damping,
             contact_dimension, contact_priority, contact_type, contact_affinity; softness (axion.v1.Softness),
@@ -124,7 +127,9 @@ class Scene(SceneJoints, SceneTendons):
         """
         extents = (size,) if isinstance(size, (int, float)) else tuple(size)
         self.proto.shapes.add(name=name, kind=kind_of(SHAPES, kind), body=WORLD if body is None else body,
-                              pose=pose(position, rotation), size=vec3((*extents, 0, 0, 0)[:3]), color=color_of(color), **choices)
+                              pose=pose(position, rotation), size=vec3((*extents, 0, 0, 0)[:3]), color=color_of(color),
+                              surface_velocity=vec3(surface_velocity),
+                              surface_angular_velocity=vec3(surface_angular_velocity), **choices)
         return len(self.proto.shapes) - 1
 
     @documented

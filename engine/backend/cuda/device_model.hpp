@@ -73,6 +73,7 @@ class DeviceModel {
     m_.shape_contacts = append(image, arrays.shape_contacts);
     m_.shape_moments = append(image, arrays.shape_moments);
     m_.pair_moments = append(image, arrays.pair_moments);
+    m_.surface_motions = arrays.surface_motions.empty() ? nullptr : append(image, arrays.surface_motions);
     m_.shape_softness = append(image, arrays.shape_softness);
     m_.pair_impedances = append(image, arrays.pair_impedances);
     m_.limit_impedance = append(image, arrays.limit_impedance);

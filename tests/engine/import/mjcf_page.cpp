@@ -42,7 +42,6 @@ constexpr PageNote kNotes[] = {
     {"geom", "adhesion", "0: contacts do not pull"},
     {"geom", "fluidshape", "ellipsoid of spheres, capsules, ellipsoids, cylinders and boxes"},
     {"geom", "shellinertia", "of meshes false; their asset has `inertia=\"shell\"`"},
-    {"geom", "surfacevel", "0: a surface moves as its body does"},
     {"joint", "springyield", "0: springs do not yield"},
     {"joint", "stiffness", "linear, as `damping` and those of tendons: further numbers are 0"},
     {"joint", "armature", "of free joints a body of its own, without weight, welded to theirs"},

@@ -273,6 +273,23 @@ TEST(Mjcf, softness_of_contacts_and_limits_is_read) {
   EXPECT_EQ(unsafe.scene.softness_rule, (model::SoftnessRule{true, 1, 0}));
 }
 
+// In the geom's frame as the document gives it: MuJoCo 4.0 has (-0.5, 2.085, 0.05) at the centre of the mesh.
+TEST(Mjcf, a_surface_velocity_goes_with_the_frame_of_its_geom) {
+  const ImportedScene s = imported(R"(<mujoco>
+    <asset><mesh name="m" vertex="0 0 0 2 0 0 0 1 0 2 1 0 0 0 .3 2 0 .3 0 1 .3 2 1 .3"/></asset>
+    <worldbody><geom type="plane" size="1 1 1" surfacevel="0.5"/>
+      <geom type="mesh" mesh="m" pos="1 2 3" surfacevel="0.5 0.1 0 0.1 0 2"/></worldbody></mujoco>)");
+  EXPECT_TRUE(s.warnings.empty());
+  EXPECT_EQ(s.scene.shapes[0].surface_velocity, (model::Vec3d{0.5, 0, 0}));
+  EXPECT_EQ(s.scene.shapes[0].surface_angular_velocity, (model::Vec3d{0, 0, 0}));
+  const model::ShapeSpec& mesh = s.scene.shapes[1];
+  const model::Pose X_WS = model::to_pose(mesh.X_BS);
+  const auto in_world = [&](const model::Vec3d& a) { return math::rotate(X_WS.rotation, model::to_vec3(a)); };
+  EXPECT_LT(math::norm(X_WS.position - math::Vec3<double>{2, 2.5, 3.15}), 1e-9);
+  EXPECT_LT(math::norm(in_world(mesh.surface_velocity) - math::Vec3<double>{-0.5, 2.085, 0.05}), 1e-9);
+  EXPECT_LT(math::norm(in_world(mesh.surface_angular_velocity) - math::Vec3<double>{0.1, 0, 2}), 1e-9);
+}
+
 TEST(Mjcf, torsional_and_rolling_friction_are_read_where_a_geom_asks_for_either) {
   const auto shapes = [](const std::string& geoms) {
     const ImportedScene s = imported(arm("<joint name='j'/>", "", "", geoms));

@@ -201,6 +201,17 @@ TEST(CompileContacts, bodies_of_one_shape_hold_twelve_contacts_each_as_piles_do)
   EXPECT_EQ(compiled(scene).arrays.contact_capacity, 12 * 40 + 8);
 }
 
+// A model has what its surfaces do where one moves, and else nothing that steps would look at.
+TEST(CompileContacts, surfaces_that_move_are_kept_where_there_are_any) {
+  SceneSpec scene = free_bodies(3, 1);
+  EXPECT_EQ(compiled(scene).arrays.view().surface_motions, nullptr);
+  scene.shapes[1].surface_velocity = {1, 2, 3}, scene.shapes[1].surface_angular_velocity = {4, 5, 6};
+  const CompiledModel model = compiled(scene);
+  ASSERT_EQ(model.arrays.surface_motions.size(), 3u);
+  EXPECT_EQ(model.arrays.surface_motions[0], SurfaceMotion<double>{});
+  EXPECT_EQ(to_float(model.arrays).surface_motions[1], (SurfaceMotion<float>{{1, 2, 3}, {4, 5, 6}}));
+}
+
 // Room for torsional and rolling friction is there for the contacts of the pairs that have any, and they mix as
 // MuJoCo's whether pairs are listed or not.
 TEST(CompileContacts, torsional_and_rolling_friction_mix_alike_in_lists_and_without) {

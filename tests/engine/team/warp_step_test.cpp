@@ -76,6 +76,16 @@ TYPED_TEST(WarpStep, with_torsional_and_rolling_friction) {
   }
 }
 
+TYPED_TEST(WarpStep, with_surfaces_that_move) {
+  for (model::SceneSpec scene : {mixed_scene(), heap(12, 0.5), heap(36, 0.5)}) {
+    for (model::ShapeSpec& shape : scene.shapes) {
+      shape.surface_velocity = {0.7, -0.2, 0}, shape.surface_angular_velocity = {0, 0.5, 1};
+    }
+    expect_the_same_steps<TypeParam>(scene, model::make_options(model::Preset::kDefault), 0.01, 3);
+    expect_the_same_steps<TypeParam>(scene, model::make_options(model::Preset::kAxionSeed), 0.01, 3);
+  }
+}
+
 TYPED_TEST(WarpStep, whichever_way_joints_are_held) {
   using model::JointMode;
   for (const JointMode mode :
