@@ -1,4 +1,4 @@
-// Surfaces that move along their shapes, as belts, turntables and rollers have (ShapeSpec::surface_velocity).
+// Surfaces that move along their shapes: belts, turntables, rollers (ShapeSpec::surface_velocity).
 //
 //   s = v + ω × p                          of a shape's surface against the shape, at a contact, in the shape's frame
 //   v_t = J_t u + (s_a − s_b) · t          the slip that friction acts against, in the place of J_t u,
