@@ -308,7 +308,9 @@ TYPED_TEST(MjcfSoftness, a_push_that_is_lessened_lets_nothing_further_in) {
   for (int k = 0; k < 60; ++k) {
     world.step();
     const double depth = world.record().max_penetration;
-    if (world.converged()) EXPECT_LT(depth, last + 0.001) << "step " << k;
+    if (world.converged()) {
+      EXPECT_LT(depth, last + 0.001) << "step " << k;
+    }
     last = depth, deepest = std::max(deepest, depth);
   }
   EXPECT_LT(deepest, 0.0125);
