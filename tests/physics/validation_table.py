@@ -131,6 +131,17 @@ CASES = {
     'driven arms':
         'Preset DEFAULT, controls over the whole range: an arm with stiff limited drives and a gripper of two four-bars with dry '
         'friction, and an arm of links of 2e-9 to 1e-6 kg behind armature; 1,000 steps.',
+    'box on a belt':
+        'A box that is let go on a surface that moves at V: it slides V²/(2 μ g) behind, then rides. μ ∈ {.4, 2}, h from 1 to 20 ms; '
+        'every formulation; soft contacts.',
+    'box on a sloping belt': 'Carried up 0.4 rad with μ .6, where friction holds it; V²/(2 g (μ cos θ − sin θ)) behind.',
+    'box on a belt before a wall': 'It stays, and the wall takes μ m g.',
+    'box on two opposite belts': 'It turns about its centre, first by the torque μ m g a.',
+    'belt of a free body': 'The body takes the reaction: momentum stays, and slip ends at V.',
+    'ball on a belt': 'It slips until it rolls at 2 V/7, after 2 V/(7 μ g); down a slope by 5/7 g sin θ whatever the belt does.',
+    'box on a turntable': 'It goes round where ω² r < μ g, else it is left behind.',
+    'ball on a turntable': 'It rolls in a circle of its own at 2/7 of the rate of the table.',
+    'ball at the centre of a turntable': 'Torsional friction turns it: I dω/dt = μ m g, until it turns as the table does.',
 }
 
 HEADER = """# Cases with known answers
