@@ -424,7 +424,7 @@ struct MediumSpec {
 struct SceneSpec {
   std::string name;
   Vec3d gravity{0, 0, -math::kGravity};  // m/s^2
-  double timestep = 0.005;               // s, a suggestion to whoever creates a batch
+  double timestep = 0.005;               // s, that of a batch which is created without one
   bool filter_parent_child = true;       // bodies joined directly to each other do not collide (never the world)
   std::vector<BodySpec> bodies;
   std::vector<JointSpec> joints;

@@ -1,4 +1,4 @@
-// What is right in a scene and may still surprise whoever made it.
+// Parts of a scene that are right and may still surprise its author.
 #pragma once
 
 #include <string>

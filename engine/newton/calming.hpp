@@ -5,10 +5,11 @@
 // fold into each other are levers of any length. So where a step works deep overlap off, or eased locks, and leaves a
 // body faster than fastest_pull, faster than it was and than forces make it, the step is solved again
 // with that share of the push which takes it no further, and if that is not enough without any push. Contacts then stop
-// what goes on into them, and no more.
+// what goes on into them, and no more. If bodies are as fast without it, as where a motor drives them, the push throws
+// none of them, and the step is solved with all of it again.
 //
 // In: a solved iterate. Out: the share of the push that is left, push_share of the problem's settings. Cost: nothing
-// where nothing is deep or eased; one or two attempts (newton.hpp) where bodies would be thrown.
+// where nothing is deep or eased; one to three attempts (newton.hpp) where bodies are that fast.
 #pragma once
 
 #include "engine/constraints/soft_laws.hpp"
@@ -27,6 +28,7 @@ AXION_HD inline bool is_forced(const Team& team, const Problem<Real>& p) {
   }) > margin;
 }
 
+// m/s, of the iterate.
 template <typename Real, typename Team>
 AXION_HD_RARE Real fastest_body(const Team& team, const Problem<Real>& p) {
   return team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(p.w.v_plus[b]); });

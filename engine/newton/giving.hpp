@@ -125,7 +125,7 @@ AXION_HD_RARE Real greatest_load(const Team& team, const Problem<Real>& p) {
 }
 
 // The most that contacts can add to it, N s: by friction, and by pushing against bodies that stand still in the motion;
-// but for those of which is_asked() is true.
+// but for contacts that the motion is asked to open, for which is_asked() is true.
 template <typename Real, typename Team, typename Has, typename IsAsked>
 AXION_HD_RARE Real greatest_contact_load(const Team& team, const Problem<Real>& p, const Has& has,
                                          const IsAsked& is_asked) {
@@ -261,8 +261,8 @@ AXION_HD_RARE void mark_part(const Team& team, const Problem<Real>& p, int first
   });
 }
 
-// Whether the part that is marked may open its contacts with what is not of it while that stands still: nothing proves
-// that it cannot. Other contacts with a body that it is stuck in hold it there, too, and are no loads.
+// Whether no impulses prove that the marked part cannot open its contacts with other bodies while these stand still.
+// All contacts with a body that the part is stuck in hold it there, and are no loads.
 template <typename Real, typename Team>
 AXION_HD_RARE bool part_may_open(const Team& team, const Problem<Real>& p) {
   const int* const part = p.w.newton.group;

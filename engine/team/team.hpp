@@ -1,4 +1,4 @@
-// The team: whoever steps one world. One CPU thread, or one CUDA block; step code does not see which.
+// The team steps one world. It is one CPU thread, or one CUDA block; step code does not see which.
 //
 // Two properties of its type say how it shares out work on small matrices. Algorithms that have a form for each give
 // the same bits in all of them, on any team.

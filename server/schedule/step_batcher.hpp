@@ -124,7 +124,7 @@ class StepBatcher {
   // Of a step that was begun and that no call waits for: whether what comes behind it wants it to go on, to end, or
   // neither.
   Admission take_up(Job& job, const absl::Status& why);
-  // Ends the steps of batches that jobs in hand are going to end.
+  // Ends the steps, and readings under way, of batches that jobs in hand are going to end.
   void end_jobs_of_ending_batches();
   // Whether other batches wait, or were in a launch lately, so that a step of theirs may come at any time.
   bool has_company(const std::vector<Job*>& ready);

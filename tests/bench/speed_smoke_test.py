@@ -209,7 +209,8 @@ class Exactness(unittest.TestCase):
         figures = {name: float(figure) for name, figure in rows_of(done.stdout)[1:]}
         self.assertLess(max(figure for name, figure in figures.items() if 'seams' in name), 1, figures)
         self.assertLess(max(figure for name, figure in figures.items() if 'flush' in name), 0.01, figures)
-        self.assertLess(max(figure for name, figure in figures.items() if 'greatest speed' in name), 10, figures)
+        # Push-out goes at 1 m/s and eased welds close at 2.5; an arm that falls adds some tenths.
+        self.assertLess(max(figure for name, figure in figures.items() if 'greatest speed' in name), 3, figures)
 
 
 class Goals(unittest.TestCase):

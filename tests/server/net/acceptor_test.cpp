@@ -111,7 +111,7 @@ class Cutting : public ::testing::Test {
     const std::vector<char> words(bytes);
     ASSERT_EQ(send(client, words.data(), bytes, 0), static_cast<ssize_t>(bytes));
   }
-  // However much: it is read by whoever took the connection.
+  // Sends any number of bytes: a thread of the test reads them.
   void say_all(int client, std::size_t bytes) {
     for (std::size_t said = 0; said < bytes;) {
       const std::size_t part = std::min<std::size_t>(bytes - said, 32 << 10);
