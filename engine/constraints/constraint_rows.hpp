@@ -118,6 +118,12 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "moment_count", w.moment_count, m.moment_capacity > 0 ? 1 : 0);
 }
 
+// The velocity of a body's centre and its turn, at a unit rate of one freedom.
+template <typename Real>
+struct Motion {
+  math::Vec3<Real> linear, angular;  // m/s and rad/s, or m and rad for each rad
+};
+
 // The room's own.
 template <typename Real>
 struct ConstraintScratch {
@@ -126,7 +132,12 @@ struct ConstraintScratch {
   Real* euler_share;               // [naxis] share of backward Euler in springs, dampers and drives (axis_laws.hpp)
   Real* body_time_owed;            // [nb] of body_force_step, what the last step owed with its own wrench, s
   Real* joint_time_owed;           // [nj + paths] likewise with its own controls
-  int* stays_rigid;                // [nb] whether no contact of the body gives way (StepSettings::some_stay_rigid)
+  // Of stuck_contacts.hpp; none where contacts are soft, or nothing has joints.
+  Motion<Real>* motion;  // [6 nb] of each freedom of a body
+  Real* motion_rate;     // [6 nb]
+  Real* motion_ease;     // [6 nb] 1/h²
+  Real* opening;         // [contact_capacity + nlimit + nlock] multipliers of its rows
+  int* is_stuck;         // [contact_capacity] of contacts that are to give way: whether no motion opens them
 };
 
 template <typename Real, typename F>
@@ -138,7 +149,13 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintS
   f(kScratch, "euler_share", w.euler_share, na);
   f(kScratch, "body_time_owed", w.body_time_owed, nb);
   f(kScratch, "joint_time_owed", w.joint_time_owed, nj + m.spatial_count);
-  f(kScratch, "stays_rigid", w.stays_rigid, nb);
+  const bool may_be_stuck = m.joint_count > 0 && !m.is_soft;
+  const std::size_t nc = may_be_stuck ? m.contact_capacity : 0, nmotion = may_be_stuck ? 6 * nb : 0;
+  f(kScratch, "motion", w.motion, nmotion);
+  f(kScratch, "motion_rate", w.motion_rate, nmotion);
+  f(kScratch, "motion_ease", w.motion_ease, nmotion);
+  f(kScratch, "opening", w.opening, may_be_stuck ? nc + m.limit_count + m.lock_count : 0);
+  f(kScratch, "is_stuck", w.is_stuck, nc);
 }
 
 }  // namespace axion::constraints

@@ -22,6 +22,7 @@
 #include "engine/constraints/blocked_contacts.hpp"
 #include "engine/constraints/constraint_rows.hpp"
 #include "engine/constraints/giving_contacts.hpp"
+#include "engine/constraints/stuck_contacts.hpp"
 #include "engine/math/constants.hpp"
 #include "engine/model/find_contact.hpp"
 #include "engine/model/shape_pairs.hpp"
@@ -177,22 +178,39 @@ AXION_HD inline Real contact_gain_of_forces(const model::WorldView<Real>& w, con
   return (after - before) * (s.dt / w.body_force_step[c.body_a]);
 }
 
+// Says of each contact in contact_rebound whether no joint opens it (kBlocked), or it gives way (kGivingWay).
+template <typename Real, typename Team>
+AXION_HD inline void mark_giving(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                 const model::StepSettings<Real>& s, int contact_count) {
+  team.for_each(contact_count, [&](int i) {
+    const model::Contact<Real>& c = w.contacts[i];
+    const bool blocked = c.gap < 0 && is_blocked(m, w, c);
+    w.contact_rebound[i] = blocked ? Real(kBlocked) : Real(0);
+    if (blocked || m.is_soft || !may_give_way(m, s, c)) return;
+    if (s.giving != model::Giving::kAsLast || gave_way(w, c.pair)) w.contact_rebound[i] = Real(kGivingWay);
+  });
+  const auto gives = [&](int i) { return w.contact_rebound[i] == Real(kGivingWay); };
+  if (!(team.template max<Real>(contact_count, [&](int i) { return gives(i) ? Real(1) : Real(0); }) > Real(0))) return;
+  find_stuck(team, m, w, contact_count);
+  if (s.giving == model::Giving::kAll) return;
+  team.for_each(contact_count, [&](int i) {
+    if (gives(i) && w.constraints.is_stuck[i] == 0) w.contact_rebound[i] = 0;
+  });
+}
+
 // contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they
-// approach; kBlocked of contacts that no joint opens (blocked_contacts.hpp); kGivingWay of such as give way, which have
-// no friction, and of others in their pair, or of all that may where the step's settings say so (giving_contacts.hpp).
-// Needs the contacts' rows and the last step's impulses.
+// approach; kBlocked and kGivingWay, which have no friction, as mark_giving has them. Needs the contacts' rows and the
+// last step's impulses.
 template <typename Real, typename Team>
 AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    const model::StepSettings<Real>& s, int contact_count) {
   const int base = m.contact_base();
+  mark_giving(team, m, w, s, contact_count);
   team.for_each(contact_count, [&](int i) {
     model::Contact<Real>& c = w.contacts[i];
     const Real e = model::pair_data(m, c.pair).restitution;
-    const bool blocked = c.gap < 0 && is_blocked(m, w, c);
-    w.contact_rebound[i] = blocked ? Real(kBlocked) : Real(0);
-    if (!blocked && !m.is_soft && may_give_way(m, s, c)) {
-      const bool gives = (s.contacts_give || gave_way(w, c.pair)) && !(s.some_stay_rigid && is_kept_rigid(w, c));
-      if (gives) w.contact_rebound[i] = Real(kGivingWay);
+    if (w.contact_rebound[i] != Real(kBlocked) && !m.is_soft && may_give_way(m, s, c)) {
+      const bool gives = w.contact_rebound[i] == Real(kGivingWay);
       c.friction = gives ? Real(0) : model::pair_data(m, c.pair).friction * w.friction_scale[0];
     }
     if (!(e > 0) || w.contact_rebound[i] < Real(0)) return;

@@ -52,18 +52,6 @@ AXION_HD_RARE bool gave_way(const model::WorldView<Real>& w, int pair) {
   return false;
 }
 
-// Says whether contacts of body b stay rigid that may give way.
-template <typename Real>
-AXION_HD inline void keep_rigid(const model::WorldView<Real>& w, int b, bool is_rigid) {
-  w.constraints.stays_rigid[b] = is_rigid ? 1 : 0;
-}
-
-// Whether a contact stays rigid for the sake of either of its bodies.
-template <typename Real>
-AXION_HD inline bool is_kept_rigid(const model::WorldView<Real>& w, const model::Contact<Real>& c) {
-  return w.constraints.stays_rigid[c.body_a] != 0 || (c.body_b >= 0 && w.constraints.stays_rigid[c.body_b] != 0);
-}
-
 // Σ̂ of a contact that gives way, (m/s)/(N s).
 template <typename Real>
 AXION_HD inline Real giving_compliance(const model::StepSettings<Real>& s, Real r_n) {

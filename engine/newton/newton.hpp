@@ -116,36 +116,31 @@ AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& c
 template <typename Real, typename Team>
 AXION_HD_RARE Real attempt_giving(const Team& team, Problem<Real>& p, NewtonCounts& counts, bool again) {
   const auto& w = p.w;
-  p.s.push_share = 1;
-  mark_giving(team, p);
   copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
   if (again) team.for_each(3 * p.contact_count, [&](int i) { w.lambda[p.contact_base() + i] = 0; });
   const Real ratio = attempt(team, p, counts, false);
   return ratio <= Real(1) ? calm_down(team, p, counts, ratio) : ratio;
 }
 
-// Solves again with contacts that give way; where some did so already, from no impulses of contacts. Returns the worst
-// residual ratio of the iterate that is left: that one where it is solved, and the other is not or is pressed together,
-// or its overlap parts or cannot.
+// Solves again with contacts that give way, such as are stuck and then all; where some did so already, from no impulses
+// of contacts. Returns the worst residual ratio of the iterate that is left: of the first that is solved, else of that
+// which was. All give way only where nothing else solves the step.
 template <typename Real, typename Team>
 AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
   const auto& w = p.w;
   copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
-  const Real share = p.s.push_share;
-  const bool unsolved = !(ratio <= Real(1)) || are_pressed(team, p), again = give_as_last(team, p);
-  p.s.contacts_give = true, p.s.some_stay_rigid = false;
-  Real its = attempt_giving(team, p, counts, again);
-  if (its <= Real(1)) {
-    GivingGroups groups = judge_groups(team, p);
-    if (!groups.without) return its;
-    if (!groups.with_proof && unsolved) return its;
-    if (groups.with_proof) {
-      p.s.some_stay_rigid = true;
-      its = attempt_giving(team, p, counts, again);
-      if (its < ratio || (its <= Real(1) && (unsolved || !judge_groups(team, p).without))) return its;
-    }
+  const Real push_share = p.s.push_share;
+  const model::Giving asked = p.s.giving;
+  const bool again = give_as_last(team, p);
+  const model::Giving chain[2] = {model::Giving::kStuck, model::Giving::kAll};
+  for (int k = 0; k < (ratio <= Real(1) ? 1 : 2); ++k) {
+    p.s.giving = chain[k], p.s.push_share = 1;
+    mark_giving(team, p);
+    if (!any_gives(team, p)) continue;
+    const Real its = attempt_giving(team, p, counts, again);
+    if (its <= Real(1) && (p.s.giving == model::Giving::kStuck || !any_sinks(team, p))) return its;
   }
-  p.s.contacts_give = p.s.some_stay_rigid = false, p.s.push_share = share;
+  p.s.giving = asked, p.s.push_share = push_share;
   mark_giving(team, p);
   copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
   return evaluate(team, p);
