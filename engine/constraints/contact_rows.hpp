@@ -210,8 +210,8 @@ AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real
     model::Contact<Real>& c = w.contacts[i];
     const Real e = model::pair_data(m, c.pair).restitution;
     if (w.contact_rebound[i] != Real(kBlocked) && !m.is_soft && may_give_way(m, s, c)) {
-      const bool gives = w.contact_rebound[i] == Real(kGivingWay);
-      c.friction = gives ? Real(0) : model::pair_data(m, c.pair).friction * w.friction_scale[0];
+      const bool slides = w.contact_rebound[i] == Real(kGivingWay) || s.giving == model::Giving::kStuckElseSmooth;
+      c.friction = slides ? Real(0) : model::pair_data(m, c.pair).friction * w.friction_scale[0];
     }
     if (!(e > 0) || w.contact_rebound[i] < Real(0)) return;
     const int last = model::find_contact(w.warm, w.warm_count[0], c.pair, c.feature);

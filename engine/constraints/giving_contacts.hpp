@@ -22,6 +22,7 @@
 namespace axion::constraints {
 
 inline constexpr double kDeep = 0.1;          // of contact_margin: overlap that is told of, joints that are open
+inline constexpr double kMayGive = 0.095;     // of contact_margin: what is told of may give way
 inline constexpr double kGivingDepth = 0.01;  // of contact_margin
 inline constexpr double kBlocked = -1;        // contact_rebound of a contact that no joint opens,
 inline constexpr double kGivingWay = -2;      // of one that gives way; and what a world remembers of that in `approach`
@@ -38,7 +39,7 @@ AXION_HD inline bool are_joined(const model::ModelView<Real>& m, int a, int b) {
 template <typename Real>
 AXION_HD inline bool may_give_way(const model::ModelView<Real>& m, const model::StepSettings<Real>& s,
                                   const model::Contact<Real>& c) {
-  return c.gap < -Real(kDeep) * s.contact_margin && are_joined(m, c.body_a, c.body_b) &&
+  return c.gap < -Real(kMayGive) * s.contact_margin && are_joined(m, c.body_a, c.body_b) &&
          !(model::pair_data(m, c.pair).stiffness > 0);
 }
 

@@ -3,7 +3,7 @@
 // Of contacts that are to give way, which are asked to open, and all that hold the bodies of joint trees where they
 // are:
 //
-//   min over rates z and shortfalls s ≥ 0 of  ½ Σ (h_k z_k)² + C Σ s_i
+//   min over rates z and shortfalls s ≥ 0 of  ½ Σ (h_k z_k)² + C Σ s_i / n_i,   n_i contacts of the pair
 //   J_i S z ≥ 1 − s_i and ≥ 0   contacts asked to open
 //   J_k S z ≥ 0                 other contacts that touch, limits that are reached
 //   J_e S z = 0                 locks of joints that close loops, equalities; not where they give way
@@ -31,7 +31,7 @@ namespace axion::constraints {
 
 struct StuckParameters {
   static constexpr int kSweeps = 100;
-  static constexpr double kCost = 4;          // C: one contact alone is opened by motions of up to 2.8 m/s
+  static constexpr double kCost = 8;           // C of a pair: one alone is opened by motions of up to 4 m/s
   static constexpr double kSettled = 1e-3;    // m/s: what a sweep changes of any row in the end
   static constexpr double kOpens = 0.5;       // m/s
   static constexpr double kReached = 1e-4;    // rad or m: a limit nearer than that holds
@@ -224,8 +224,8 @@ AXION_HD_RARE Real sweep_openings(const model::ModelView<Real>& m, const model::
     const bool holds = c.gap <= Real(0) && w.contact_rebound[i] != Real(kBlocked) && are_of_trees(m, c) &&
                        !(model::pair_data(m, c.pair).stiffness > 0);
     if (!is_asked && !holds) continue;
-    note(open_row(w, multiplier[i], Real(is_asked), Real(is_asked ? StuckParameters::kCost : 0), false,
-                  contact_motion(m, w, i)));
+    const Real most = is_asked ? Real(StuckParameters::kCost) / Real(w.constraints.is_stuck[i]) : Real(0);
+    note(open_row(w, multiplier[i], Real(is_asked), most, false, contact_motion(m, w, i)));
   }
   for (int i = 0; i < m.limit_count; ++i) {
     const int axis = m.limit_axis[i];
@@ -266,24 +266,30 @@ AXION_HD_RARE Real sweep_openings(const model::ModelView<Real>& m, const model::
 template <typename Real, typename Team>
 AXION_HD_RARE void find_stuck(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                               int contact_count) {
+  const auto for_each_of_pair = [&](int i, auto&& f) {  // asked contacts of the pair of contact i
+    for (int k = 0; k < contact_count; ++k) {
+      if (w.contacts[k].pair == w.contacts[i].pair && w.contact_rebound[k] == Real(kGivingWay)) f(k);
+    }
+  };
+  team.for_each(contact_count, [&](int i) {  // how many, until the ascent is over
+    int& count = w.constraints.is_stuck[i];
+    count = 0;
+    if (w.contact_rebound[i] == Real(kGivingWay)) for_each_of_pair(i, [&](int) { ++count; });
+  });
   team.for_each(1, [&](int) {
     start_opening(m, w, contact_count);
     for (int sweep = 0; sweep < StuckParameters::kSweeps; ++sweep) {
       if (!(sweep_openings(m, w, contact_count) > Real(StuckParameters::kSettled))) break;
     }
-    for (int i = 0; i < contact_count; ++i) {
-      w.constraints.is_stuck[i] = 0;
-      if (w.contact_rebound[i] != Real(kGivingWay)) continue;
-      const Real rate = opening_rate(w, contact_motion(m, w, i)).rate;
-      w.constraints.is_stuck[i] = rate < Real(StuckParameters::kOpens) ? 1 : 0;
+  });
+  team.for_each(contact_count, [&](int i) {
+    bool stuck = false;
+    if (w.contact_rebound[i] == Real(kGivingWay)) {
+      for_each_of_pair(i, [&](int k) {
+        stuck = stuck || opening_rate(w, contact_motion(m, w, k)).rate < Real(StuckParameters::kOpens);
+      });
     }
-    for (int i = 0; i < contact_count; ++i) {  // a pair is stuck as a whole
-      if (w.constraints.is_stuck[i] == 0) continue;
-      for (int k = 0; k < contact_count; ++k) {
-        const bool is_asked = w.contact_rebound[k] == Real(kGivingWay);
-        if (is_asked && w.contacts[k].pair == w.contacts[i].pair) w.constraints.is_stuck[k] = 1;
-      }
-    }
+    w.constraints.is_stuck[i] = stuck ? 1 : 0;
   });
 }
 

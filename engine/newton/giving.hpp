@@ -123,16 +123,22 @@ AXION_HD_RARE bool give_as_last(const Team& team, const Problem<Real>& p) {
   return p.s.giving == model::Giving::kAsLast && any_gives(team, p);
 }
 
+// Whether any rigid contact that may give way stays deep though it pushes.
+template <typename Real, typename Team>
+AXION_HD_RARE bool any_stays(const Team& team, const Problem<Real>& p) {
+  return team.template max<Real>(p.contact_count,
+                                 [&](int i) { return pushes_and_stays(p, i, false) ? Real(1) : Real(0); }) > Real(0);
+}
+
 // Whether a step with an iterate of this ratio is to be solved again with contacts that give way.
 template <typename Real, typename Team>
 AXION_HD_RARE bool should_give_way(const Team& team, const Problem<Real>& p, Real ratio) {
   const bool failed = !(ratio <= Real(1));
   if (failed && give_as_last(team, p)) return true;
+  if (!failed) return any_stays(team, p);
   return team.template max<Real>(p.contact_count, [&](int i) {
-    if (!(p.w.contact_rebound[i] >= Real(0)) || !constraints::may_give_way<Real>(p.m, p.s, p.w.contacts[i])) {
-      return Real(0);
-    }
-    return failed || pushes_and_stays(p, i, false) ? Real(1) : Real(0);
+    const bool is_rigid = p.w.contact_rebound[i] >= Real(0);
+    return is_rigid && constraints::may_give_way<Real>(p.m, p.s, p.w.contacts[i]) ? Real(1) : Real(0);
   }) > Real(0);
 }
 
