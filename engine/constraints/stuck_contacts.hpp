@@ -22,7 +22,6 @@
 #pragma once
 
 #include "engine/constraints/axis_rows.hpp"
-#include "engine/constraints/blocked_contacts.hpp"
 #include "engine/constraints/eased_locks.hpp"
 #include "engine/constraints/giving_contacts.hpp"
 #include "engine/constraints/tendon_rows.hpp"
@@ -32,10 +31,10 @@ namespace axion::constraints {
 struct StuckParameters {
   static constexpr int kSweeps = 100;
   static constexpr double kCost = 8;           // C of a pair: one alone is opened by motions of up to 4 m/s
-  static constexpr double kSettled = 1e-3;    // m/s: what a sweep changes of any row in the end
-  static constexpr double kOpens = 0.5;       // m/s
-  static constexpr double kReached = 1e-4;    // rad or m: a limit nearer than that holds
-  static constexpr double kLeastMoved = 1e-4; // m/s: a row that unit rates move by less is moved by none
+  static constexpr double kSettled = 1e-3;     // m/s: what a sweep changes of any row in the end
+  static constexpr double kOpens = 0.5;        // m/s
+  static constexpr double kReached = 1e-4;     // rad or m: a limit nearer than that holds
+  static constexpr double kLeastMoved = 1e-4;  // m/s: a row that unit rates move by less is moved by none
 };
 
 // The freedoms of a body: those of its joint, or of a tree that no joint holds.
@@ -224,7 +223,7 @@ AXION_HD_RARE Real sweep_openings(const model::ModelView<Real>& m, const model::
     const bool holds = c.gap <= Real(0) && w.contact_rebound[i] != Real(kBlocked) && are_of_trees(m, c) &&
                        !(model::pair_data(m, c.pair).stiffness > 0);
     if (!is_asked && !holds) continue;
-    const Real most = is_asked ? Real(StuckParameters::kCost) / Real(w.constraints.is_stuck[i]) : Real(0);
+    const Real most = is_asked ? Real(StuckParameters::kCost) / Real(w.is_stuck[i]) : Real(0);
     note(open_row(w, multiplier[i], Real(is_asked), most, false, contact_motion(m, w, i)));
   }
   for (int i = 0; i < m.limit_count; ++i) {
@@ -272,7 +271,7 @@ AXION_HD_RARE void find_stuck(const Team& team, const model::ModelView<Real>& m,
     }
   };
   team.for_each(contact_count, [&](int i) {  // how many, until the ascent is over
-    int& count = w.constraints.is_stuck[i];
+    int& count = w.is_stuck[i];
     count = 0;
     if (w.contact_rebound[i] == Real(kGivingWay)) for_each_of_pair(i, [&](int) { ++count; });
   });
@@ -289,7 +288,7 @@ AXION_HD_RARE void find_stuck(const Team& team, const model::ModelView<Real>& m,
         stuck = stuck || opening_rate(w, contact_motion(m, w, k)).rate < Real(StuckParameters::kOpens);
       });
     }
-    w.constraints.is_stuck[i] = stuck ? 1 : 0;
+    w.is_stuck[i] = stuck ? 1 : 0;
   });
 }
 

@@ -11,6 +11,7 @@
 // deep; one attempt in the first step, and two where the first fails.
 #pragma once
 
+#include "engine/constraints/contact_rebounds.hpp"
 #include "engine/newton/easing.hpp"
 #include "engine/newton/start.hpp"
 
@@ -50,7 +51,8 @@ AXION_HD inline Real greatest_work(const Problem<Real>& p, const model::Row<Real
 
 // That of all that acts along an axis, or of an equality that gives way.
 template <typename Real>
-AXION_HD_RARE Real greatest_work_of_tendon(const Problem<Real>& p, const model::TendonData<Real>& tendon, Real impulse) {
+AXION_HD_RARE Real greatest_work_of_tendon(const Problem<Real>& p, const model::TendonData<Real>& tendon,
+                                           Real impulse) {
   Real sum = 0;
   constraints::for_each_term(tendon, [&](int k) {
     const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
@@ -110,7 +112,7 @@ AXION_HD_RARE bool any_gives(const Team& team, const Problem<Real>& p) {
 template <typename Real, typename Team>
 AXION_HD_RARE bool any_sinks(const Team& team, const Problem<Real>& p) {
   return team.template max<Real>(p.contact_count, [&](int i) {
-    if (!pushes_and_stays(p, i, true) || p.w.constraints.is_stuck[i] != 0) return Real(0);
+    if (!pushes_and_stays(p, i, true) || p.w.is_stuck[i] != 0) return Real(0);
     const model::Contact<Real>& c = p.w.contacts[i];
     const Real after = -model::gap_after(c, p.w.v_plus, p.w.omega_plus, p.s.dt);
     return after > Real(GivingParameters::kSinking) * p.s.contact_margin - c.gap ? Real(1) : Real(0);

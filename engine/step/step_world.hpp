@@ -12,6 +12,7 @@
 
 #include "engine/base/assert.hpp"
 #include "engine/constraints/adhesion.hpp"
+#include "engine/constraints/contact_rebounds.hpp"
 #include "engine/constraints/moving_surfaces.hpp"
 #include "engine/constraints/soft_laws.hpp"
 #include "engine/newton/newton.hpp"
