@@ -9,11 +9,11 @@
 //   J_e S z = 0                 locks of joints that close loops, equalities; not where they give way
 //
 // S z are the velocities that the bodies get from the rates of their joints' freedoms, and of the freedoms of trees
-// without a joint to the world; h_k is how fast the fastest body moves at a unit of a rate. A contact that opens at less
-// than half of 1 m/s there is stuck, and so is its pair: any motion that opened it would close another, break a lock, or move some body
-// many times as fast. Motions that open one overlap each add up to one that opens them all, so one problem answers for
-// all contacts. Loads have no part in this: what a drive presses together is not stuck. Bodies without joints, which
-// can get out of the way, hold nothing.
+// without a joint to the world; h_k is how fast the fastest body moves at a unit of a rate. A contact that opens at
+// less than half of 1 m/s there is stuck, and so is its pair: any motion that opened it would close another, break a
+// lock, or move some body many times as fast. Motions that open one overlap each add up to one that opens them all, so
+// one problem answers for all contacts. Loads have no part in this: what a drive presses together is not stuck. Bodies
+// without joints, which can get out of the way, hold nothing.
 //
 // By coordinate ascent over the multipliers of the rows; each moves the rates of the joints between its bodies. One
 // thread does it, in the order of the rows. In: contacts, which of them are asked (contact_rebound), rows at q⁻. Out:

@@ -61,7 +61,8 @@ AXION_HD inline Real impulse_blend(const Problem<Real>& p, int j, bool is_transl
   return p.joint_mode == model::JointMode::kPrevious || !is_translation ? Real(0) : p.w.blend[j];
 }
 
-// m/s² or rad/s²: what the force of a closing lock may give what it holds before the lock gives. Then m for each m/s² beyond, or rad for rad/s², and at most this share of (J M⁻¹ Jᵀ)_ii.
+// m/s² or rad/s²: what the force of a closing lock may give what it holds before the lock gives. Then m for each m/s²
+// beyond, or rad for rad/s², and at most this share of (J M⁻¹ Jᵀ)_ii.
 inline constexpr double kRigidLoad = 5000, kStrain = 1e-9, kMostStrain = 1e-2;
 
 // What a unit impulse of a closing lock changes its velocity by: of its bodies alone, or with the joints that hold them

@@ -7,8 +7,8 @@
 //   u = V f + U μ,   U = V F_lᵀ,   μ = −G⁻¹ (J_l V f),   G = J_l U + C_l
 //
 // G is small. Its rows may depend on each other (a planar mechanism in space), and its pivots are then their
-// compliance, as in tree_solver.hpp. Where loops close V itself is not needed: only steps whose rows fit in the Delassus
-// matrix are swept.
+// compliance, as in tree_solver.hpp. V itself is not needed where loops close: only steps whose rows fit in the
+// Delassus matrix are swept.
 //
 // In: the factors that solve_joints left. Out: loop_columns (U), loop_gain (factors of G). Cost: 6 l passages through
 // the tree for l loops, and (6 l)³/3. Called by sweep_velocities.hpp and sweep_round.hpp, after solve_joints.
