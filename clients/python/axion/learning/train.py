@@ -8,6 +8,7 @@ of what each policy does under six of them (NAME-SEED.png, with the extra `view`
     axion train Hopper-v5 --worlds 64 --out learned
     axion train example --library sb3               Stable-Baselines3's PPO in its place, with the extra `sb3`
     axion train example --servers a:8470,b:8470     worlds over several servers; one that is lost costs time, and no bit
+    axion train example --servers farm:8470 --least_servers 4     likewise, over all servers whose addresses the name `farm` has
 """
 
 from __future__ import annotations
@@ -48,8 +49,11 @@ def parser(verb: str = "train") -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog=f"axion {verb}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("what", nargs="?", metavar="TASK", help="as --task; `example` is the quadruped")
     add_server_arguments(made)
-    made.add_argument("--servers", type=lambda text: text.split(","), metavar="HOST:PORT,HOST:PORT",
-                      help="several in the place of --server, over which the worlds are spread; those of one that is lost go on elsewhere")
+    made.add_argument("--servers", type=lambda text: text.split(",") if "," in text else text, metavar="HOST:PORT,HOST:PORT",
+                      help="several in the place of --server, over which the worlds are spread; those of one that is lost go on elsewhere; "
+                      "HOST:PORT alone is every address of that host")
+    made.add_argument("--least_servers", type=int, help="with --servers: how many must answer before it begins [1 of a host, 0 of several]")
+    made.add_argument("--wait", type=float, default=60.0, help="with --servers: s that these are waited for [%(default)s]")
     made.add_argument("--patience", type=float, default=5.0, help="with --servers: s until one that is gone counts as lost [%(default)s]")
     made.add_argument("--worlds", type=int, default=256, help="[%(default)s]")
     made.add_argument("--steps", type=float, default=3e6, help="of all worlds together [%(default)s]")
@@ -131,21 +135,24 @@ def servers_of(args: argparse.Namespace) -> axion.Client | axion.Fleet:
     """One server, or several."""
     if args.servers is None:
         return connect(args)
-    return axion.Fleet(args.servers, patience=args.patience, **credentials_of(args))
+    return axion.Fleet(args.servers, patience=args.patience, least=args.least_servers, wait=args.wait, **credentials_of(args))
 
 
 class Losses:
-    """Says which servers of a fleet are lost, once each, while one trains."""
+    """Says which servers of a fleet are lost, and which are back or new, once each, while one trains."""
 
     def __init__(self, client: axion.Client | axion.Fleet) -> None:
         self._client = client
         self._left = client.targets if isinstance(client, axion.Fleet) else []
 
     def tell(self) -> None:
-        if isinstance(self._client, axion.Fleet) and self._client.targets != self._left:
-            lost = [target for target in self._left if target not in self._client.targets]
-            self._left = self._client.targets
-            print(f"{over_progress()}Lost: {', '.join(lost)}; its worlds go on at {', '.join(self._left)}", file=sys.stderr, flush=True)
+        if not isinstance(self._client, axion.Fleet) or (now := self._client.targets) == self._left:
+            return
+        lost, found = ([target for target in one if target not in other] for one, other in ((self._left, now), (now, self._left)))
+        self._left = now
+        for said in ([f"Lost: {', '.join(lost)}; its worlds go on at {', '.join(now)}"] if lost else []) + (
+                [f"There: {', '.join(found)}; worlds that it had go back"] if found else []):
+            print(f"{over_progress()}{said}", file=sys.stderr, flush=True)
 
 
 def train(client: axion.Client | axion.Fleet, args: argparse.Namespace, seed: int) -> Curve:
