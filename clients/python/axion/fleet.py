@@ -64,7 +64,7 @@ class Fleet:
     ----------
     targets : str or Iterable[str]
         "host:port" of each server; or one text, "host:port", whose host has the addresses of all servers, as the name of a headless
-        service of Kubernetes has those of its pods.
+        service of Kubernetes has the addresses of its pods.
     patience : float, default 5.0
         Seconds that a server which does not answer is waited for before it counts as lost.
     least : int, optional
@@ -198,7 +198,8 @@ class Fleet:
                 self.member_after_loss(member, client, error)
                 return None
         members = self._servers.alive()
-        models = {member.client.target: model for member, model in zip(members, _first_error(at_once(create, members))) if model is not None}
+        made = zip(members, _first_error(at_once(create, members)))
+        models = {member.client.target: model for member, model in made if model is not None}
         model = next(iter(models.values()))
         self._models[model.name] = _FleetModel(wanted, timeout, {target: found.name for target, found in models.items()})
         return model

@@ -83,7 +83,7 @@ class Members:
         return made
 
     def alive(self) -> list[Member]:
-        """Those that are not lost; UnavailableError where all are."""
+        """The members that are not lost; UnavailableError where all are."""
         found = [member for member in self.all if not member.is_lost]
         if not found:
             servers = ", ".join(member.client.target for member in self.all)
