@@ -14,6 +14,7 @@ of what each policy does under six of them (NAME-SEED.png, with the extra `view`
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import pathlib
@@ -63,6 +64,10 @@ def parser(verb: str = "train") -> argparse.ArgumentParser:
                       help="whose PPO: axion.learning.ppo's or that of Stable-Baselines3, which wants the extra `sb3` [%(default)s]")
     made.add_argument("--no-pictures", action="store_true", help="of what the policies do")
     made.add_argument("--json", action="store_true", help="say what came of it as JSON on the output, and all else on the error output")
+    made.add_argument("--run_log", type=pathlib.Path, metavar="FILE.mcap",
+                      help="log what is asked of the worlds, from which `axion replay` has any instant again; with several seeds one FILE-SEED")
+    made.add_argument("--run_log_worlds", type=lambda text: [int(word) for word in text.split(",")], metavar="WORLD,...",
+                      help="the worlds that are in it, by commas [all]")
     TaskChoice.add_arguments(made)
     algorithm = made.add_argument_group("of the algorithm")
     for field in dataclasses.fields(Choices):
@@ -155,6 +160,14 @@ class Losses:
             print(f"{over_progress()}{said}", file=sys.stderr, flush=True)
 
 
+def run_log(envs: Any, args: argparse.Namespace, seed: int) -> contextlib.AbstractContextManager[Any]:
+    """The log of a training of this seed, or none."""
+    if args.run_log is None:
+        return contextlib.nullcontext()
+    path = args.run_log if len(args.seeds) == 1 else args.run_log.with_stem(f"{args.run_log.stem}-{seed}")
+    return axion.RunLog(envs.unwrapped.batch, path, args.run_log_worlds)
+
+
 def train(client: axion.Client | axion.Fleet, args: argparse.Namespace, seed: int) -> Curve:
     """One policy, kept as NAME-SEED.npz."""
     choice = TaskChoice.of(vars(args))
@@ -164,6 +177,7 @@ def train(client: axion.Client | axion.Fleet, args: argparse.Namespace, seed: in
     envs = axion.gym.make_vec(choice.server_task(), args.worlds, client=client, autoreset_mode="SameStep")
     try:
         learner = learner_of(args.library)(envs, seed, choices, dataclasses.asdict(choice))
+        log = run_log(envs, args, seed)
         path, losses = args.out / f"{choice.task}-{seed}.npz", Losses(client)
 
         def report(progress: Progress) -> None:
@@ -171,7 +185,8 @@ def train(client: axion.Client | axion.Fleet, args: argparse.Namespace, seed: in
             curve.add(progress)
 
         try:
-            learner.train(int(args.steps), report)
+            with log:
+                learner.train(int(args.steps), report)
         except (KeyboardInterrupt, axion.AxionError):
             learner.policy.save(path)
             print(f"{over_progress()}Policy, as far as it came: {path}", file=sys.stderr)
@@ -204,6 +219,8 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"steps: {args.steps:g}, worlds: {args.worlds}; both must be at least 1")
     if args.task != "quadruped" and args.task not in axion.gym.SERVER_TASKS:
         raise ValueError(f"task: {args.task!r} is none of {EXAMPLE}, {', '.join(axion.gym.SERVER_TASKS)}")
+    if args.run_log is not None and args.servers is not None:
+        raise ValueError("run_log: is of one server's worlds, and --servers has several")
     learner_of(args.library)
     TaskChoice.of(vars(args)).server_task()  # what is wrong with it is told before anything is made
     args.out.mkdir(parents=True, exist_ok=True)
