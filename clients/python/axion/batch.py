@@ -69,13 +69,13 @@ class Batch(BatchCalls):
         log = self._log
         if log is None:
             return self._client._ask(method, request, read, timeout, refused=refused)
-        log.before(method)
+        log._before(method)
         try:
             answer = self._client._ask(method, request, read, timeout, refused=refused)
         except AxionError as error:
-            log.failed(method, error)
+            log._failed(method, error)
             raise
-        log.made(method, request)
+        log._made(method, request)
         return answer
 
     def _ask_of_names(self, method: str, build: Callable[[IndexOfName], Any], read: Callable[[Any], _Result],

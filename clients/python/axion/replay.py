@@ -90,7 +90,8 @@ def _show(run: RecordedRun, client: Client, given: argparse.Namespace, world: in
                 "sha256": digest, "state": numbers, "out": given.out}
         if given.out:
             _write(given.out, batch, world)
-        lines = [f"world {world} after {given.at} steps of {run.steps[world]}: time {state.time[0]:.9g} s since its last start, sha256 {digest}",
+        lines = [f"world {world} after {given.at} steps of {run.steps[world]}: time {state.time[0]:.9g} s since its last start, "
+                 f"sha256 {digest}",
                  *(f"{name}: {np.array2string(np.asarray(values), precision=9, threshold=40)}" for name, values in numbers.items())]
         _told(given, told, "\n".join(lines + ([given.out] if given.out else [])))
         if given.view:
@@ -125,7 +126,8 @@ def run(given: argparse.Namespace) -> int:
     world = recorded.worlds[0] if given.world is None else given.world
     recorded._place(world)
     if not recorded.is_whole:
-        print(f"axion replay: {given.run} was not ended; what is whole of it has steps up to {max(recorded.steps.values())}", file=sys.stderr)
+        most = max(recorded.steps.values())
+        print(f"axion replay: {given.run} was not ended; what is whole of it has steps up to {most}", file=sys.stderr)
     if given.out:
         check_writable(given.out)
         if pathlib.Path(given.out).suffix == "":
@@ -133,8 +135,8 @@ def run(given: argparse.Namespace) -> int:
     if given.at is None and not given.verify:
         least, most = min(recorded.steps.values()), max(recorded.steps.values())
         told = {"file": given.run, **recorded.about, "dt": recorded.batch.dt, "steps": [recorded.steps[one] for one in recorded.worlds]}
-        _told(given, told, f"{given.run}: {recorded.about['batch']}, worlds in the log: {len(recorded.worlds)}, steps: {least} to {most}, dt "
-              f"{recorded.batch.dt:g} s, made by version {recorded.about['server']} on {recorded.about['device']}")
+        _told(given, told, f"{given.run}: {recorded.about['batch']}, worlds in the log: {len(recorded.worlds)}, steps: {least} to {most}, "
+              f"dt {recorded.batch.dt:g} s, made by version {recorded.about['server']} on {recorded.about['device']}")
         return 0
     with connect(given) as client:
         if given.verify:

@@ -191,12 +191,12 @@ class RunLog:
         self._batch._log = None
         self._batch, batch._log, self._has_jumped = batch, self, True
 
-    def before(self, method: str) -> None:
+    def _before(self, method: str) -> None:
         """Before a call is made: after one whose end is not known the worlds are kept as they then stand."""
         if method in CALLS and self._has_jumped:
             self.keep_worlds()
 
-    def made(self, method: str, request: Any, are_others_under_way: bool = False) -> None:
+    def _made(self, method: str, request: Any, are_others_under_way: bool = False) -> None:
         """A call was answered; worlds are not kept while others are under way, which may have stepped them already."""
         if method not in CALLS:
             return
@@ -211,7 +211,7 @@ class RunLog:
             if self._is_due and not are_others_under_way:
                 self.keep_worlds()
 
-    def failed(self, method: str, error: AxionError) -> None:
+    def _failed(self, method: str, error: AxionError) -> None:
         """A call was not answered, or refused; what is refused changes nothing."""
         if method in CALLS and isinstance(error, _UNKNOWN_ENDS):
             self._has_jumped = True

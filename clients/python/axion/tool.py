@@ -1,4 +1,5 @@
-"""The verbs of the tool `axion` that are this package's: python -m axion.tool view|render|replay|train|play, and what they have in common."""
+"""The verbs of the tool `axion` that are this package's, python -m axion.tool view|render|replay|train|play, and what they have in common.
+"""
 
 from __future__ import annotations
 

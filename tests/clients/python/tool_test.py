@@ -398,8 +398,8 @@ class Json(AxiondCase):
 
     def test_errors_of_every_verb_are_words_on_the_error_output_alone(self):
         wrong = {"token": ["new"], "completion": ["csh"], "view": ["batches/none"], "render": ["batches/none", "--out=a.png"],
-                 "play": [self.folder / "none.npz"], "replay": [self.folder / "none.mcap"], "train": ["Walking-v0"], "snapshot": ["restore", "snapshots/none"],
-                 "models": ["models/none"]}
+                 "play": [self.folder / "none.npz"], "replay": [self.folder / "none.mcap"], "train": ["Walking-v0"],
+                 "snapshot": ["restore", "snapshots/none"], "models": ["models/none"]}
         for verb in verbs():
             with self.subTest(verb=verb):
                 code, told, error = tool(verb, *wrong.get(verb, ["batches/none"]), "--json", f"--server={self.target}")

@@ -65,7 +65,7 @@ def parser(verb: str = "train") -> argparse.ArgumentParser:
     made.add_argument("--no-pictures", action="store_true", help="of what the policies do")
     made.add_argument("--json", action="store_true", help="say what came of it as JSON on the output, and all else on the error output")
     made.add_argument("--run_log", type=pathlib.Path, metavar="FILE.mcap",
-                      help="log what is asked of the worlds, from which `axion replay` has any instant again; with several seeds one FILE-SEED")
+                      help="log what is asked of the worlds, from which `axion replay` has any instant again; of several seeds FILE-SEED")
     made.add_argument("--run_log_worlds", type=lambda text: [int(word) for word in text.split(",")], metavar="WORLD,...",
                       help="the worlds that are in it, by commas [all]")
     TaskChoice.add_arguments(made)
