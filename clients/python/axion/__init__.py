@@ -37,6 +37,7 @@ from axion.scene import Scene
 from axion.stream import StepStream
 from axion.task import TaskResult, task_spec
 from axion.tensors import to_array, to_tensor
+from axion.usd import read_usd
 from axion.watch import Frame, Watch
 
 
@@ -67,6 +68,6 @@ __all__ = [
     "Histogram", "InternalError", "InvalidArgumentError", "Linearisation", "Model", "Named", "NotFoundError",
     "Outcome", "PermissionDeniedError", "RayHits", "RecordedRun", "ResourceExhaustedError", "RunLog", "Scene", "State", "StepResult",
     "StepStream", "TaskResult", "UnauthenticatedError", "UnavailableError", "UnimplementedError", "Watch",
-    "WorldStats", "__version__", "local", "read_mjcf", "read_urdf", "solver_options", "task_spec", "to_array",
+    "WorldStats", "__version__", "local", "read_mjcf", "read_urdf", "read_usd", "solver_options", "task_spec", "to_array",
     "to_pandas", "to_tensor", "to_xarray",
 ]

@@ -85,8 +85,8 @@ class RecordedRun:
             raise ValueError(f"{self._path}: is no MCAP file: {error or type(error).__name__}") from None
         absent = [topic for topic in ("/run/about", "/run/batch", "/run/beginning") if topic not in first]
         if absent:
-            raise ValueError(f"{self._path}: has no {', '.join(absent)}: it is no log of a run, which axion.RunLog writes, and axion.record "
-                             "and `axion render` do not")
+            raise ValueError(f"{self._path}: has no {', '.join(absent)}: it is no log of a run, which axion.RunLog writes, and "
+                             "axion.record and `axion render` do not")
         self.about: dict[str, Any] = json.loads(first["/run/about"])
         if self.about.get("format") != FORMAT:
             raise ValueError(f"{self._path}: its format is {self.about.get('format')!r}, and this version reads {FORMAT!r}")
