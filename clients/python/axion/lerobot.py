@@ -40,7 +40,7 @@ def _statistics(values: npt.NDArray[Any]) -> _Statistics:
 
 
 def _together(one: _Statistics, other: _Statistics) -> _Statistics:
-    """Of two sets of frames as one. Quantiles of all cannot be had from quantiles of parts; the outer ones stand for them, as in LeRobot."""
+    """Of two sets of frames as one. Quantiles of all cannot be had from quantiles of parts; the outer ones stand in, as in LeRobot."""
     counts = np.array([one["count"][0], other["count"][0]], dtype=np.float64)
     weights = counts / counts.sum()
 
