@@ -5,6 +5,7 @@ is lost. Stand-ins for Slurm's programs start a server for each node, an address
 Usage: slurm_test.py [BIN_DIRECTORY]   with an interpreter that has the package axion; without the directory nothing is run.
 """
 
+import contextlib
 import importlib.util
 import itertools
 import os
@@ -56,6 +57,17 @@ with axion.Fleet(targets, least=len(targets), wait=120, patience=0.5, rejoin=0.1
             pose = batch.step(numpy.full(model.control_count, 0.01 * step), steps=2, outputs="body_pose")["body_pose"]
         numpy.savez(os.path.join(folder, "pose.npz"), pose=pose, places=list(batch.placement))
 '''
+
+
+def servers_at(address):
+    """The processes of servers that were told to listen at an address that ends so."""
+    found = []
+    for path in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            words = path.read_bytes().decode(errors='replace').split('\0')
+            if len(words) > 1 and words[0].endswith('axiond') and words[1].startswith('--listen=') and words[1].endswith(address):
+                found.append(int(path.parent.name))
+    return found
 
 
 class FarmOfSlurm(unittest.TestCase):
@@ -114,14 +126,14 @@ class FarmOfSlurm(unittest.TestCase):
         self.addCleanup(job.terminate)
         while job.poll() is None and not (self.folder / 'kill').exists():
             time.sleep(0.01)
-        victim = subprocess.run(['pgrep', '-f', f'^axiond --listen=127.0.0.2:{port}'], capture_output=True, text=True).stdout.split()
+        victim = servers_at(f'127.0.0.2:{port}')
         self.assertEqual(len(victim), 1, job.poll() is not None and job.stderr.read())
-        os.kill(int(victim[0]), signal.SIGKILL)
+        os.kill(victim[0], signal.SIGKILL)
         (self.folder / 'kill').unlink()
         said = job.stderr.read()
         self.assertEqual(job.wait(), 0, said)
         self.assertIn('is begun again', (self.folder / 'node-127.0.0.2').read_text())
-        self.assertEqual(subprocess.run(['pgrep', '-f', f'^axiond .*:{port}'], capture_output=True).returncode, 1)  # none is left
+        self.assertEqual(servers_at(f':{port}'), [])
         left = sorted(path.name for path in (self.folder / 'axion-farm-7').iterdir())
         self.assertEqual(left, ['openssl.log', 'server.pem'])
         found = np.load(self.folder / 'pose.npz')
@@ -147,7 +159,7 @@ class FarmOfSlurm(unittest.TestCase):
         job.send_signal(signal.SIGTERM)
         job.stdout.read()
         self.assertEqual(job.wait(), 143)
-        self.assertEqual(subprocess.run(['pgrep', '-f', f'^axiond .*:{port}'], capture_output=True).returncode, 1)
+        self.assertEqual(servers_at(f':{port}'), [])
 
 
 if __name__ == '__main__':
