@@ -155,7 +155,7 @@ class RunLog:
             self._batch._log = None
             try:
                 if not self._is_kept:
-                    self.keep_worlds()
+                    self._keep()
             except AxionError:
                 pass  # the calls are there all the same
             finally:
@@ -163,13 +163,17 @@ class RunLog:
                 self._file.close()
 
     def keep_worlds(self) -> None:
-        """Keeps what each world carries now.
+        """Keeps what each world carries now, from which the log goes on: after something else has changed the worlds.
 
         Raises
         ------
         AxionError
             The server refuses, or cannot be reached.
         """
+        self._has_jumped = True
+        self._keep()
+
+    def _keep(self) -> None:
         with self._lock:
             request = state_pb2.GetStateRequest(batch=self._batch.name, world_indices=self._worlds.tolist(), fields=["snapshot"])
             kept = state_pb2.GetStateResponse()
@@ -194,7 +198,7 @@ class RunLog:
     def _before(self, method: str) -> None:
         """Before a call is made: after one whose end is not known the worlds are kept as they then stand."""
         if method in CALLS and self._has_jumped:
-            self.keep_worlds()
+            self._keep()
 
     def _made(self, method: str, request: Any, are_others_under_way: bool = False) -> None:
         """A call was answered; worlds are not kept while others are under way, which may have stepped them already."""
@@ -209,7 +213,7 @@ class RunLog:
             self._calls, self._is_kept = self._calls + 1, False
             self._is_due = self._is_due or (self._keep_every > 0 and self._calls % self._keep_every == 0)
             if self._is_due and not are_others_under_way:
-                self.keep_worlds()
+                self._keep()
 
     def _failed(self, method: str, error: AxionError) -> None:
         """A call was not answered, or refused; what is refused changes nothing."""

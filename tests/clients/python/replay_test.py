@@ -193,6 +193,18 @@ os.kill(os.getpid(), signal.SIGKILL)
             run.verify(self.client, 0)
         self.assertEqual(len(self.client.list_batches()), 0)
 
+    def test_what_something_else_has_changed_is_made_up_for(self):
+        with self.client.create_batch(self.model, 1) as batch:
+            with axion.RunLog(batch, self.path, keep_every=0) as log:
+                batch.step(steps=3)
+                snapshot = batch.save_snapshot(return_content=True, skip_store=True)
+                batch.step(steps=40)
+                self.client.restore_snapshot(snapshot.content, batch)
+                log.keep_worlds()
+                batch.step(steps=2)
+                expected = self.bits(batch, 0)
+        self.assertEqual(self.expect({(45, 0): expected}).verify(self.client, 0), [43, 45])
+
     def test_mistakes_are_named(self):
         with self.client.create_batch(self.model, 2) as batch:
             for choices, text in (({"worlds": [2]}, r"worlds: \[2\] are not distinct worlds from 0 to 1"), ({"worlds": [0, 0]}, "worlds"),
