@@ -15,6 +15,7 @@ import sys
 import tempfile
 import unittest
 
+import axion
 from axiond_case import AXIOND, ROOT, AxiondCase
 from axiond_process import PATIENCE_SECONDS, eventually
 
