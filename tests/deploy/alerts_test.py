@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Every alert of deploy/prometheus fires where it should and rests where it should (promtool test rules), has a page that says what
-to do, and is deployed in Kubernetes, whose objects find each other.
+to do, and is in the chart for Kubernetes.
 
-Usage: alerts_test.py [--fix]   --fix writes deploy/kubernetes/monitoring/prometheusrule.yaml anew
+Usage: alerts_test.py [--fix]   --fix writes deploy/chart/axion.rules.yml anew
 """
 
 import json
@@ -17,15 +17,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / 'deploy'
 RULES = DEPLOY / 'prometheus/axion.rules.yml'
-OPERATOR_RULES = DEPLOY / 'kubernetes/monitoring/prometheusrule.yaml'
-OPERATOR_HEADER = '''# deploy/prometheus/axion.rules.yml for the Prometheus operator, made by tests/deploy/alerts_test.py --fix.
-apiVersion: monitoring.coreos.com/v1
-kind: PrometheusRule
-metadata:
-  name: axion
-  labels: {app.kubernetes.io/name: axion}
-spec:
-'''
+CHART_RULES = DEPLOY / 'chart/axion.rules.yml'
 
 HERE = 'instance="a:9470",job="axion"'
 # Times of day would make the figures of a summary depend on when the test runs: promtool's clock begins at 0, a sample a minute.
@@ -115,11 +107,6 @@ def alerts():
     return dict(re.findall(r'- alert: (\w+)$.*?runbook_url: (\S+)$', RULES.read_text(), re.MULTILINE | re.DOTALL))
 
 
-def operator_rules():
-    text = ''.join(line for line in RULES.read_text().splitlines(True) if not line.startswith('#'))
-    return OPERATOR_HEADER + ''.join('  ' + line for line in text.splitlines(True))
-
-
 def promtool_test(alert, series, minute, raised):
     return {'interval': '1m', 'input_series': [{'series': name, 'values': values} for name, values in series],
             'alert_rule_test': [{'eval_time': f'{minute}m', 'alertname': alert, 'exp_alerts': raised}]}
@@ -154,36 +141,14 @@ class Alerts(unittest.TestCase):
                 self.assertEqual(anchor, alert.lower())
 
 
-class Kubernetes(unittest.TestCase):
-    folder = DEPLOY / 'kubernetes'
-
-    def test_the_operators_rules_are_those_of_prometheus(self):
-        self.assertEqual(OPERATOR_RULES.read_text(), operator_rules())
-        self.assertIn(OPERATOR_RULES.name, (OPERATOR_RULES.parent / 'kustomization.yaml').read_text())
-
-    def test_the_job_that_the_alerts_ask_for_is_the_one_that_is_scraped(self):
-        """Without jobLabel the operator calls a job by its service, and up{job="axion"} finds nothing."""
-        job = set(re.findall(r'job="(\w+)"', RULES.read_text()))
-        label = re.search(r'jobLabel: (\S+)', (self.folder / 'monitoring/servicemonitor.yaml').read_text())[1]
-        pairs = dict([re.search(r'pairs: \{(\S+): (\w+)\}', (self.folder / 'base/kustomization.yaml').read_text()).groups()])
-        self.assertEqual(job, {pairs[label]})
-        self.assertEqual(job, set(re.findall(r'job_name: (\w+)', (DEPLOY / 'prometheus/prometheus.yml').read_text())))
-
-    def test_the_disruption_budget_is_of_the_pods(self):
-        """kustomize's labels reach no selector that is not there, and a budget without one protects nothing."""
-        label = re.search(r'pairs: \{(.*)\}', (self.folder / 'base/kustomization.yaml').read_text())[1]
-        self.assertIn(f'selector: {{matchLabels: {{{label}}}}}', (self.folder / 'base/disruption.yaml').read_text())
-
-    def test_who_may_call_without_credentials_is_said_by_a_network_policy(self):
-        policy = (self.folder / 'base/network.yaml').read_text()
-        self.assertIn('network.yaml', (self.folder / 'base/kustomization.yaml').read_text())
-        label = re.search(r'pairs: \{(.*)\}', (self.folder / 'base/kustomization.yaml').read_text())[1]
-        self.assertIn(f'podSelector: {{matchLabels: {{{label}}}}}', policy)
-        self.assertRegex(policy, r'from: \[\{podSelector: \{\}\}\]')   # of this namespace
+class Chart(unittest.TestCase):
+    def test_the_charts_rules_are_those_of_prometheus(self):
+        """A chart reads its own files alone, so it has a copy."""
+        self.assertEqual(CHART_RULES.read_text(), RULES.read_text())
 
 
 if __name__ == '__main__':
     if sys.argv[1:] == ['--fix']:
-        OPERATOR_RULES.write_text(operator_rules())
+        CHART_RULES.write_text(RULES.read_text())
     else:
         unittest.main(verbosity=2)

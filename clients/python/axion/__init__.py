@@ -29,12 +29,15 @@ from axion.linearisation import Linearisation
 from axion.model import Model
 from axion.names import Named
 from axion.options import solver_options
+from axion.recorded_run import RecordedRun
 from axion.results import (BatchStats, Contacts, Distances, Dynamics, Histogram, Outcome, RayHits, State, StepResult,
                            WorldStats)
+from axion.run_log import RunLog
 from axion.scene import Scene
 from axion.stream import StepStream
 from axion.task import TaskResult, task_spec
 from axion.tensors import to_array, to_tensor
+from axion.usd import read_usd
 from axion.watch import Frame, Watch
 
 
@@ -63,8 +66,8 @@ __all__ = [
     "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET", "Distances",
     "Dynamics", "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Frame",
     "Histogram", "InternalError", "InvalidArgumentError", "Linearisation", "Model", "Named", "NotFoundError",
-    "Outcome", "PermissionDeniedError", "RayHits", "ResourceExhaustedError", "Scene", "State", "StepResult",
+    "Outcome", "PermissionDeniedError", "RayHits", "RecordedRun", "ResourceExhaustedError", "RunLog", "Scene", "State", "StepResult",
     "StepStream", "TaskResult", "UnauthenticatedError", "UnavailableError", "UnimplementedError", "Watch",
-    "WorldStats", "__version__", "local", "read_mjcf", "read_urdf", "solver_options", "task_spec", "to_array",
+    "WorldStats", "__version__", "local", "read_mjcf", "read_urdf", "read_usd", "solver_options", "task_spec", "to_array",
     "to_pandas", "to_tensor", "to_xarray",
 ]

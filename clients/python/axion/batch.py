@@ -22,6 +22,7 @@ from axion.watch import Watch
 
 if TYPE_CHECKING:
     from axion.client import Client
+    from axion.run_log import RunLog
 
 _Result = TypeVar("_Result")
 
@@ -61,10 +62,21 @@ class Batch(BatchCalls):
     def __init__(self, client: Client, proto: simulation_pb2.Batch) -> None:
         super().__init__(proto)
         self._client = client
+        self._log: RunLog | None = None  # which puts itself here
 
     def _ask(self, method: str, request: Any, read: Callable[[Any], _Result], timeout: float | None = None, *,
              refused: Callable[[AxionError], None] = nothing) -> _Result:
-        return self._client._ask(method, request, read, timeout, refused=refused)
+        log = self._log
+        if log is None:
+            return self._client._ask(method, request, read, timeout, refused=refused)
+        log._before(method)
+        try:
+            answer = self._client._ask(method, request, read, timeout, refused=refused)
+        except AxionError as error:
+            log._failed(method, error)
+            raise
+        log._made(method, request)
+        return answer
 
     def _ask_of_names(self, method: str, build: Callable[[IndexOfName], Any], read: Callable[[Any], _Result],
                       timeout: float | None) -> _Result:

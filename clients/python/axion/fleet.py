@@ -3,20 +3,17 @@
 Every server gives a world the same bits, whatever batch it is in, as long as their backends are the same. So a Fleet keeps for each of
 its parts what the worlds carried a while ago (a snapshot) and what they were asked since; where a server is lost, another takes the
 snapshot, is asked the same again, and the worlds are where they were. No step is counted twice: what the lost server did after
-the last answer is lost with it.
+the last answer is lost with it. A lost server that is back gets its worlds again.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
-import grpc
 import numpy as np
 import numpy.typing as npt
 
@@ -25,7 +22,8 @@ from axion.arguments import checked
 from axion.batch import Batch
 from axion.client import Client
 from axion.errors import AxionError, NotFoundError, UnavailableError
-from axion.fleet_batch import FleetBatch, Member, Part
+from axion.fleet_batch import FleetBatch, Part
+from axion.fleet_members import Member, Members, at_once, client_choices_of
 from axion.fleet_results import world_seeds
 from axion.model import Model
 from axion.model_request import ModelRequest, model_request
@@ -34,6 +32,16 @@ from axion.texts import documented
 
 _PER_WORLD_CHOICES = ("body_pose", "mass_scale", "friction_scale", "gain_scale")
 _PROBE_WORLDS, _PROBE_STEPS = 16, 20
+
+_Found = TypeVar("_Found")
+
+
+def _first_error(found: Sequence[_Found | BaseException]) -> list[_Found]:
+    """What was found, where all was; else the first error is raised."""
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in found if not isinstance(one, BaseException)]
 
 
 @dataclasses.dataclass
@@ -54,29 +62,59 @@ class Fleet:
 
     Parameters
     ----------
-    targets : Iterable[str]
-        "host:port" of each server.
+    targets : str or Iterable[str]
+        "host:port" of each server; or one text, "host:port", whose host has the addresses of all servers, as the name of a headless
+        service of Kubernetes has the addresses of its pods.
+    patience : float, default 5.0
+        Seconds that a server which does not answer is waited for before it counts as lost.
+    least : int, optional
+        How many servers must answer before the fleet is made. None: one of a name; of listed addresses none, since each that is not
+        there is found to be lost at the first call.
+    wait : float, default 60.0
+        Seconds that these are waited for.
+    rejoin : float or None, default 5.0
+        Seconds between two looks for lost servers and, with a name, for new addresses of it. A server that is back gets the worlds again
+        that it had. None: what is lost stays lost.
     **client_choices
         Further arguments of Client, the same for all.
 
     Raises
     ------
     ValueError
-        There is no target, or credentials cannot be used.
+        There is no target, a number makes no sense, or credentials cannot be used.
+    UnavailableError
+        Fewer servers than `least` answer within `wait`.
     """
 
     @checked
-    def __init__(self, targets: Iterable[str], *, patience: float = 5.0, **client_choices: Any) -> None:
-        self._take([Client(target, retry=patience, **client_choices) for target in targets])
-
-    def _take(self, clients: Sequence[Client]) -> None:
-        """Makes the fleet of the servers of these."""
-        if not clients:
+    def __init__(self, targets: str | Iterable[str], *, patience: float = 5.0, least: int | None = None, wait: float = 60.0,
+                 rejoin: float | None = 5.0, **client_choices: Any) -> None:
+        listed = targets if isinstance(targets, str) else list(targets)
+        if not listed:
             raise ValueError("targets: a fleet has at least one server")
-        self._members = [Member(client) for client in clients]
+        if least is not None and least < 0:
+            raise ValueError(f"least: is {least}; it must be 0 or more")
+        if least is not None and not isinstance(listed, str) and least > len(listed):
+            raise ValueError(f"least: is {least}, and there are {len(listed)} targets")
+        for name, seconds in (("wait", wait), ("rejoin", rejoin)):
+            if seconds is not None and not seconds >= 0:
+                raise ValueError(f"{name}: {seconds} s is no time to wait")
+        choices = client_choices_of(listed, client_choices) if isinstance(listed, str) else client_choices
+        self._take(Members(listed, lambda target: Client(target, retry=patience, **choices), None if rejoin is None else max(rejoin, 0.05)))
+        try:
+            self._servers.wait((1 if isinstance(listed, str) else 0) if least is None else least, wait)
+        except BaseException:
+            self.close()
+            raise
+
+    def _take(self, servers: Members) -> None:
+        """Makes the fleet of these servers."""
+        self._servers = servers
         self._models: dict[str, _FleetModel] = {}
-        self._turns = itertools.count()
-        self._lock = threading.Lock()
+
+    @property
+    def _members(self) -> list[Member]:
+        return self._servers.all
 
     def __repr__(self) -> str:
         servers = ", ".join(f"{member.client.target}{' (lost)' if member.is_lost else ''}" for member in self._members)
@@ -94,28 +132,22 @@ class Fleet:
 
     def close(self) -> None:
         """Ends the connections."""
-        for member in self._members:
-            member.client.close()
+        self._servers.close()
 
     @property
     def targets(self) -> list[str]:
         """list of str : The servers that are not lost."""
         return [member.client.target for member in self._members if not member.is_lost]
 
-    def _alive(self) -> list[Member]:
-        alive = [member for member in self._members if not member.is_lost]
-        if not alive:
-            servers = ", ".join(member.client.target for member in self._members)
-            raise UnavailableError(grpc.StatusCode.UNAVAILABLE, f"every server of this fleet is lost: {servers}")
-        return alive
-
-    def member_after_loss(self, member: Member, error: AxionError) -> Member:
+    def member_after_loss(self, member: Member, client: Client, error: AxionError) -> Member:
         """Finds the server that takes over from one that has failed.
 
         Parameters
         ----------
         member : Member
             The one that has failed.
+        client : Client
+            The connection by which it was asked.
         error : AxionError
             What it answered with.
 
@@ -129,13 +161,7 @@ class Fleet:
         AxionError
             There is none left: the error that was given.
         """
-        with self._lock:
-            if isinstance(error, UnavailableError):
-                member.is_lost = True
-            alive = [other for other in self._members if not other.is_lost]
-            if not alive:
-                raise error
-            return alive[next(self._turns) % len(alive)] if member.is_lost else member
+        return self._servers.after_loss(member, client, error)
 
     @checked
     def create_model(self, *arguments: Any, timeout: float | None = None, **choices: Any) -> Model:
@@ -162,12 +188,18 @@ class Fleet:
         AxionError
             A server refuses the scene, or none is left.
         """
-        models, wanted = {}, model_request(*arguments, **choices)
-        for member in self._alive():
+        wanted = model_request(*arguments, **choices)
+
+        def create(member: Member) -> Model | None:
+            client = member.client
             try:
-                models[member.client.target] = member.client._create_model(wanted, timeout)
+                return client._create_model(wanted, timeout)
             except UnavailableError as error:
-                self.member_after_loss(member, error)
+                self.member_after_loss(member, client, error)
+                return None
+        members = self._servers.alive()
+        made = zip(members, _first_error(at_once(create, members)))
+        models = {member.client.target: model for member, model in made if model is not None}
         model = next(iter(models.values()))
         self._models[model.name] = _FleetModel(wanted, timeout, {target: found.name for target, found in models.items()})
         return model
@@ -189,7 +221,7 @@ class Fleet:
         AxionError
             No server can be reached.
         """
-        client = self._alive()[0].client
+        client = self._servers.alive()[0].client
         return client.get_scene(self._model_on(client, model if isinstance(model, str) else model.name))
 
     def _model_on(self, client: Client, name: str) -> str:
@@ -206,7 +238,7 @@ class Fleet:
     @documented
     @checked
     def measure(self, model: Model | str, dt: float | None = None) -> npt.NDArray[np.float64]:
-        """Measures how fast each server steps worlds of a model from their start.
+        """Measures how fast each server steps worlds of a model from their start, all at the same time.
 
         Returns
         -------
@@ -218,14 +250,15 @@ class Fleet:
         AxionError
             A server refuses, or cannot be reached.
         """
-        rates, name = [], model if isinstance(model, str) else model.name
-        for member in self._alive():
+        name = model if isinstance(model, str) else model.name
+
+        def rate(member: Member) -> float:
             with member.client.create_batch(self._model_on(member.client, name), _PROBE_WORLDS, dt) as batch:
                 batch.step(steps=_PROBE_STEPS)
                 start = time.perf_counter()
                 batch.step(steps=_PROBE_STEPS)
-                rates.append(_PROBE_WORLDS * _PROBE_STEPS / (time.perf_counter() - start))
-        return np.array(rates)
+                return _PROBE_WORLDS * _PROBE_STEPS / (time.perf_counter() - start)
+        return np.array(_first_error(at_once(rate, self._servers.alive())))
 
     @documented
     @checked
@@ -263,23 +296,24 @@ class Fleet:
             if choices.get(name):
                 raise ValueError(f"{name}: is drawn by a batch, and a fleet has several; set states by reset")
         name = model if isinstance(model, str) else model.name
-        members = self._alive()
+        members = self._servers.alive()
         if not 1 <= world_count < 1 << 31:
             raise ValueError(f"world_count: is {world_count}; it must be from 1 to 2**31 - 1")
         weights = tensors.as_array(self.measure(name, dt) if shares is None else shares, "shares", np.float64)
         if weights.shape != (len(members),) or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
             raise ValueError(f"shares: must be {len(members)} numbers from 0 on, one for each server")
         ends = np.round(np.cumsum(weights) / weights.sum() * world_count).astype(int)
-        parts = list[Part]()
+        def part(place: tuple[Member, int, int]) -> Part:
+            member, first, end = place
+            return Part(self, member, first, end - first, self._maker(name, first, end, dt, choices), checkpoint_every)
+        found = at_once(part, [(member, int(first), int(end)) for member, first, end in zip(members, [0, *ends[:-1]], ends) if end > first])
+        parts = [one for one in found if isinstance(one, Part)]
         try:
-            for member, first, end in zip(members, [0, *ends[:-1]], ends):
-                if end > first:
-                    parts.append(Part(self, member, int(first), int(end - first), self._maker(name, int(first), int(end), dt, choices),
-                                       checkpoint_every))
+            _first_error(found)
             return FleetBatch(parts, world_count)
         except BaseException:
-            for part in parts:  # which has no other owner
-                part.delete()
+            for made in parts:  # which have no other owner
+                made.delete()
             raise
 
     def _maker(self, model: str, first: int, end: int, dt: float | None, choices: Mapping[str, Any]) -> Callable[[Client], Batch]:

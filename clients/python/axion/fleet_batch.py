@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import dataclasses
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,6 +16,7 @@ from axion.batch_steps import BatchCalls
 from axion.calls import nothing
 from axion.client import Client
 from axion.errors import AbortedError, AxionError, NotFoundError, UnavailableError
+from axion.fleet_members import Member
 from axion.fleet_results import cut, joined
 from axion.v1 import simulation_pb2
 
@@ -28,20 +28,14 @@ _Answer = TypeVar("_Answer")
 _CHANGES = ("Step", "Reset", "SetState")  # what else is asked of worlds changes nothing
 
 
-@dataclasses.dataclass
-class Member:
-    """A server of the fleet."""
-
-    client: Client
-    is_lost: bool = False
-
-
 class Part:
     """Worlds first to first + count - 1 of a fleet's batch, on one server at a time, and how they came to where they are."""
 
     def __init__(self, fleet: Fleet, member: Member, first: int, count: int, make: Callable[[Client], Batch],
                  checkpoint_every: int) -> None:
         self._fleet, self.member, self.first, self.count = fleet, member, first, count
+        self._home = member  # where the worlds are whenever it is there
+        self._client = member.client
         self._make = make
         self._checkpoint_every = checkpoint_every
         self._snapshot: list[bytes] | None = None
@@ -51,12 +45,29 @@ class Part:
 
     def change(self, ask: Callable[[Batch], _Answer]) -> _Answer:
         """The answer to what changes the worlds. The last change is always among those that would be asked again: contacts are of it."""
+        if self.member is not self._home and not self._home.is_lost:
+            self._go_home()
         if len(self._asked) >= self._checkpoint_every:
-            self._snapshot = self._protected(lambda: list(self._here().get_state("snapshot")["snapshot"]))
-            self._asked.clear()
+            self._take_snapshot()
         answer = self._protected(lambda: ask(self._here()))
         self._asked.append(ask)
         return answer
+
+    def _take_snapshot(self) -> None:
+        self._snapshot = self._protected(lambda: list(self._here().get_state("snapshot")["snapshot"]))
+        self._asked.clear()
+
+    def _go_home(self) -> None:
+        """The worlds go back to the server that they were lost with; one that does not take them is left alone from then on."""
+        self._take_snapshot()
+        client = self._home.client
+        try:
+            batch = self._restored(client)
+        except AxionError:
+            self._home = self.member
+            return
+        self.delete()
+        self.member, self._client, self.batch = self._home, client, batch
 
     def take_back(self) -> None:
         """The worlds are made again as they were before the last change."""
@@ -78,17 +89,18 @@ class Part:
         while True:
             try:
                 if self.batch is None:
-                    self.batch = self._restored()
+                    self._client = self.member.client
+                    self.batch = self._restored(self._client)
                     is_restored = True
                 return ask()
             except (UnavailableError, NotFoundError, AbortedError) as error:
                 if is_restored and not isinstance(error, UnavailableError):
                     raise  # worlds that were just made are refused
                 self.batch = None
-                self.member = self._fleet.member_after_loss(self.member, error)
+                self.member = self._fleet.member_after_loss(self.member, self._client, error)
 
-    def _restored(self) -> Batch:
-        batch = self._make(self.member.client)
+    def _restored(self, client: Client) -> Batch:
+        batch = self._make(client)
         if self._snapshot is not None:
             batch.set_state(snapshot=self._snapshot)
         for ask in self._asked:

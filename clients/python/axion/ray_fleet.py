@@ -27,6 +27,7 @@ from axion.assets import VisualFiles
 from axion.client import Client
 from axion.errors import UnavailableError
 from axion.fleet import Fleet
+from axion.fleet_members import Members
 from axion.local_server import KeptServer, find_program
 from axion.retry import Patience
 from axion.texts import documented
@@ -156,4 +157,4 @@ class RayFleet(Fleet):
             for actor in actors:
                 actor.close()
             raise
-        self._take(actors)
+        self._take(Members.of_clients(actors))

@@ -89,6 +89,8 @@ class StepStream:
         """
         request = self._batch.step_request(control, steps, outputs, record_every, worlds, expected_step, body_wrench, request_id,
                                            mocap_pose)
+        if self._batch._log is not None and not self._unanswered:
+            self._batch._log._before("Step")
         self._unanswered.append(request)
         self._requests.put(request)
 
@@ -121,10 +123,15 @@ class StepStream:
             except grpc.RpcError as error:
                 if not all(request.request_id for request in self._unanswered) or not attempts.another(error):
                     self._unanswered.clear()
-                    raise from_rpc_error(error) from error
+                    failure = from_rpc_error(error)
+                    if self._batch._log is not None:
+                        self._batch._log._failed("Step", failure)
+                    raise failure from error
                 self._open()
         self._client.patience.heard()
-        self._unanswered.popleft()
+        request = self._unanswered.popleft()
+        if self._batch._log is not None:
+            self._batch._log._made("Step", request, are_others_under_way=bool(self._unanswered))
         return results.StepResult(answer)
 
     def map(self, requests: Iterable[Mapping[str, Any]], in_flight: int = 4) -> Iterator[results.StepResult]:

@@ -1,4 +1,5 @@
-"""The verbs of the tool `axion` that are this package's: python -m axion.tool view|render|train|play, and what they have in common."""
+"""The verbs of the tool `axion` that are this package's, python -m axion.tool view|render|replay|train|play, and what they have in common.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from axion.errors import AxionError
 
 # The module of each verb, which has parser(verb) and run(given), and the extra that it wants.
 _VERBS = {"view": ("axion.viewing.verbs", "view"), "render": ("axion.viewing.verbs", "view"),
-          "train": ("axion.learning.train", "gym,examples,view"), "play": ("axion.learning.play", "gym,examples,view")}
+          "replay": ("axion.replay", "replay,view"), "train": ("axion.learning.train", "gym,examples,view"),
+          "play": ("axion.learning.play", "gym,examples,view")}
 
 
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:

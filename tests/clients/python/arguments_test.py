@@ -144,9 +144,10 @@ class Arguments(AxiondCase):
             with self.assertRaisesRegex(ValueError, "is deleted"):
                 call()
 
-    def test_a_fleet_of_one_word_is_refused(self):
-        with self.assertRaisesRegex(TypeError, "^targets: wants Iterable"):
-            axion.Fleet("localhost:1")
+    def test_a_fleet_of_what_is_no_text_is_refused(self):
+        for wrong in (b"localhost:1", 1, None, [1]):
+            with self.assertRaisesRegex(TypeError, r"targets: wants str or Iterable\[str\]"):
+                axion.Fleet(wrong)
 
 
 if __name__ == "__main__":

@@ -15,11 +15,12 @@ import sys
 import tempfile
 import unittest
 
+import axion
 from axiond_case import AXIOND, ROOT, AxiondCase
 from axiond_process import PATIENCE_SECONDS, eventually
 
 QUADRUPED = ROOT / "clients" / "examples" / "models" / "quadruped.xml"
-VERBS_OF_PYTHON = ("view", "render", "train", "play")
+VERBS_OF_PYTHON = ("view", "render", "replay", "train", "play")
 HAS_EXTRAS = all(importlib.util.find_spec(name) for name in ("gymnasium", "imageio_ffmpeg", "matplotlib", "viser"))
 
 if HAS_EXTRAS:
@@ -226,6 +227,8 @@ class Json(AxiondCase):
         """A command line of each verb, with what its JSON has."""
         kept = ["--keep=false", f"--out={self.folder / 'kept.snapshot'}"]
         policy = self.folder / "learned" / "quadruped-1.npz"
+        with axion.RunLog(self.batch, self.folder / "run.mcap"):
+            self.batch.step(steps=2)
         return {
             "info": ([], "version"), "models": ([], None), "batches": ([self.batch.name], "world_count"),
             "create": ([QUADRUPED, "--worlds=1"], "batch"), "delete": (["models/none"], None),
@@ -235,6 +238,7 @@ class Json(AxiondCase):
             "watch": ([self.batch.name, "--count=1", "--interval=10ms"], "world_steps_per_second"),
             "bench": ([self.batch.name, "--calls=3"], "step_once"), "snapshot": (["save", self.batch.name, *kept], None),
             "render": ([self.batch.name, f"--out={self.folder / 'a.png'}", "--width=32", "--height=24"], "file"),
+            "replay": ([self.folder / "run.mcap", "--at=1"], "sha256"),
             "train": (["example", "--worlds=4", "--steps=64", "--rollout_steps=8", "--no-pictures", f"--out={policy.parent}"], "policies"),
             "play": ([policy, "--worlds=2", "--seconds=1.2", "--command", 0.5, 0, 0], "commands"),
             "completion": (["bash"], "script"), "token": (["new", "--tenant=red"], "token"),
@@ -395,8 +399,8 @@ class Json(AxiondCase):
 
     def test_errors_of_every_verb_are_words_on_the_error_output_alone(self):
         wrong = {"token": ["new"], "completion": ["csh"], "view": ["batches/none"], "render": ["batches/none", "--out=a.png"],
-                 "play": [self.folder / "none.npz"], "train": ["Walking-v0"], "snapshot": ["restore", "snapshots/none"],
-                 "models": ["models/none"]}
+                 "play": [self.folder / "none.npz"], "replay": [self.folder / "none.mcap"], "train": ["Walking-v0"],
+                 "snapshot": ["restore", "snapshots/none"], "models": ["models/none"]}
         for verb in verbs():
             with self.subTest(verb=verb):
                 code, told, error = tool(verb, *wrong.get(verb, ["batches/none"]), "--json", f"--server={self.target}")

@@ -151,7 +151,10 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         self._check_open()
         seeds, mask = seeds_of(seed, self.num_envs), mask_of(options, self.num_envs)
         if self._has_gone_back and isinstance(self.batch, Batch):
+            log = self.batch._log
             self.batch, self._has_gone_back = self.batch.client.get_batch(self.batch.name), False
+            if log is not None:
+                log.follow(self.batch)
         given = np.array([each is not None for each in seeds])
         numbers = np.array([each or 0 for each in seeds], dtype=np.uint64)
         seen = np.array(self._seen)

@@ -8,11 +8,13 @@ of what each policy does under six of them (NAME-SEED.png, with the extra `view`
     axion train Hopper-v5 --worlds 64 --out learned
     axion train example --library sb3               Stable-Baselines3's PPO in its place, with the extra `sb3`
     axion train example --servers a:8470,b:8470     worlds over several servers; one that is lost costs time, and no bit
+    axion train example --servers farm:8470 --least_servers 4     likewise, over all servers whose addresses the name `farm` has
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import pathlib
@@ -48,8 +50,11 @@ def parser(verb: str = "train") -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog=f"axion {verb}", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("what", nargs="?", metavar="TASK", help="as --task; `example` is the quadruped")
     add_server_arguments(made)
-    made.add_argument("--servers", type=lambda text: text.split(","), metavar="HOST:PORT,HOST:PORT",
-                      help="several in the place of --server, over which the worlds are spread; those of one that is lost go on elsewhere")
+    made.add_argument("--servers", type=lambda text: text.split(",") if "," in text else text, metavar="HOST:PORT,HOST:PORT",
+                      help="several in the place of --server, over which the worlds are spread; those of one that is lost go on elsewhere; "
+                      "HOST:PORT alone is every address of that host")
+    made.add_argument("--least_servers", type=int, help="with --servers: how many must answer before it begins [1 of a host, 0 of several]")
+    made.add_argument("--wait", type=float, default=60.0, help="with --servers: s that these are waited for [%(default)s]")
     made.add_argument("--patience", type=float, default=5.0, help="with --servers: s until one that is gone counts as lost [%(default)s]")
     made.add_argument("--worlds", type=int, default=256, help="[%(default)s]")
     made.add_argument("--steps", type=float, default=3e6, help="of all worlds together [%(default)s]")
@@ -59,6 +64,10 @@ def parser(verb: str = "train") -> argparse.ArgumentParser:
                       help="whose PPO: axion.learning.ppo's or that of Stable-Baselines3, which wants the extra `sb3` [%(default)s]")
     made.add_argument("--no-pictures", action="store_true", help="of what the policies do")
     made.add_argument("--json", action="store_true", help="say what came of it as JSON on the output, and all else on the error output")
+    made.add_argument("--run_log", type=pathlib.Path, metavar="FILE.mcap",
+                      help="log what is asked of the worlds, from which `axion replay` has any instant again; of several seeds FILE-SEED")
+    made.add_argument("--run_log_worlds", type=lambda text: [int(word) for word in text.split(",")], metavar="WORLD,...",
+                      help="the worlds that are in it, by commas [all]")
     TaskChoice.add_arguments(made)
     algorithm = made.add_argument_group("of the algorithm")
     for field in dataclasses.fields(Choices):
@@ -131,21 +140,32 @@ def servers_of(args: argparse.Namespace) -> axion.Client | axion.Fleet:
     """One server, or several."""
     if args.servers is None:
         return connect(args)
-    return axion.Fleet(args.servers, patience=args.patience, **credentials_of(args))
+    return axion.Fleet(args.servers, patience=args.patience, least=args.least_servers, wait=args.wait, **credentials_of(args))
 
 
 class Losses:
-    """Says which servers of a fleet are lost, once each, while one trains."""
+    """Says which servers of a fleet are lost, and which are back or new, once each, while one trains."""
 
     def __init__(self, client: axion.Client | axion.Fleet) -> None:
         self._client = client
         self._left = client.targets if isinstance(client, axion.Fleet) else []
 
     def tell(self) -> None:
-        if isinstance(self._client, axion.Fleet) and self._client.targets != self._left:
-            lost = [target for target in self._left if target not in self._client.targets]
-            self._left = self._client.targets
-            print(f"{over_progress()}Lost: {', '.join(lost)}; its worlds go on at {', '.join(self._left)}", file=sys.stderr, flush=True)
+        if not isinstance(self._client, axion.Fleet) or (now := self._client.targets) == self._left:
+            return
+        lost, found = ([target for target in one if target not in other] for one, other in ((self._left, now), (now, self._left)))
+        self._left = now
+        for said in ([f"Lost: {', '.join(lost)}; its worlds go on at {', '.join(now)}"] if lost else []) + (
+                [f"There: {', '.join(found)}; worlds that it had go back"] if found else []):
+            print(f"{over_progress()}{said}", file=sys.stderr, flush=True)
+
+
+def run_log(envs: Any, args: argparse.Namespace, seed: int) -> contextlib.AbstractContextManager[Any]:
+    """The log of a training of this seed, or none."""
+    if args.run_log is None:
+        return contextlib.nullcontext()
+    path = args.run_log if len(args.seeds) == 1 else args.run_log.with_stem(f"{args.run_log.stem}-{seed}")
+    return axion.RunLog(envs.unwrapped.batch, path, args.run_log_worlds)
 
 
 def train(client: axion.Client | axion.Fleet, args: argparse.Namespace, seed: int) -> Curve:
@@ -157,6 +177,7 @@ def train(client: axion.Client | axion.Fleet, args: argparse.Namespace, seed: in
     envs = axion.gym.make_vec(choice.server_task(), args.worlds, client=client, autoreset_mode="SameStep")
     try:
         learner = learner_of(args.library)(envs, seed, choices, dataclasses.asdict(choice))
+        log = run_log(envs, args, seed)
         path, losses = args.out / f"{choice.task}-{seed}.npz", Losses(client)
 
         def report(progress: Progress) -> None:
@@ -164,7 +185,8 @@ def train(client: axion.Client | axion.Fleet, args: argparse.Namespace, seed: in
             curve.add(progress)
 
         try:
-            learner.train(int(args.steps), report)
+            with log:
+                learner.train(int(args.steps), report)
         except (KeyboardInterrupt, axion.AxionError):
             learner.policy.save(path)
             print(f"{over_progress()}Policy, as far as it came: {path}", file=sys.stderr)
@@ -197,6 +219,8 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"steps: {args.steps:g}, worlds: {args.worlds}; both must be at least 1")
     if args.task != "quadruped" and args.task not in axion.gym.SERVER_TASKS:
         raise ValueError(f"task: {args.task!r} is none of {EXAMPLE}, {', '.join(axion.gym.SERVER_TASKS)}")
+    if args.run_log is not None and args.servers is not None:
+        raise ValueError("run_log: is of one server's worlds, and --servers has several")
     learner_of(args.library)
     TaskChoice.of(vars(args)).server_task()  # what is wrong with it is told before anything is made
     args.out.mkdir(parents=True, exist_ok=True)
