@@ -22,6 +22,7 @@
 
 #include "engine/backend/checks.hpp"
 #include "engine/backend/engine_batch.hpp"
+#include "engine/backend/exact_step.hpp"
 #include "engine/backend/linearise_checks.hpp"
 #include "engine/backend/text.hpp"
 
@@ -103,16 +104,18 @@ class Differences final : public Linearisation {
     own_ = std::unique_ptr<EngineBatch>(dynamic_cast<EngineBatch*>(made.value().get()));
     if (own_ == nullptr) return invalid_argument("batch", "The engine is not the batch's.");
     static_cast<void>(made.value().release());  // it is own_ from now on
+    exact_ = std::make_unique<ExactStep>(*own_);
     return {};
   }
 
-  std::int64_t memory_bytes() const override { return own_->memory_bound(); }
+  std::int64_t memory_bytes() const override { return own_->memory_bound() + ExactStep::memory_bytes(*own_); }
 
   Status run(std::size_t first, std::size_t last) override {
     for (std::size_t item = first; item < last; ++item) {
       const std::size_t launch = item % items_of_step_;
       row_ = item / items_of_step_ / steps_, step_ = item / items_of_step_ % steps_;
       const std::size_t column = launch == 0 ? 0 : (launch - 1) * columns_at_once_;
+      if (launch > 0 && is_exact_) continue;
       const Status status =
           launch == 0 ? go_on() : differentiate(column, std::min(column + columns_at_once_, sizes_.columns()));
       if (!status.ok()) return status;
@@ -154,7 +157,9 @@ class Differences final : public Linearisation {
     now_ = after_;
     keep_state(now_, step_);
     Rows rows = rows_of_state(1);
-    if (Status s = step_rows(rows); !s.ok()) return s;
+    if (Status s = set_rows(rows); !s.ok()) return s;
+    if (Status s = exact_->keep_before(); !s.ok()) return s;
+    if (Status s = step_set_rows(rows); !s.ok()) return s;
     if (const auto to = part(out_.sensor_data, sizes_.ny); !to.empty()) {
       std::copy(rows.sensors.begin(), rows.sensors.end(), to.begin());
       if (is_frozen_) std::fill(to.begin(), to.end(), kNaN);
@@ -165,7 +170,44 @@ class Differences final : public Linearisation {
     if (!is_frozen_) after_ = {rows.position, rows.velocity, rows.activation};
     if (step_ + 1 == steps_) keep_state(after_, steps_);
     if (!out_.outcome.empty()) out_.outcome[step_at()] = outcome_;
+    return find_exactly();
+  }
+
+  // The matrices from the step itself, where that is asked for and its laws allow it: then no difference is taken.
+  Status find_exactly() {
+    const std::size_t x = sizes_.x();
+    LawWithoutDerivative law = LawWithoutDerivative::kNone;
+    is_exact_ = false;
+    if (spec_.method == LinearisationMethod::kExact) {
+      if (Status s = exact_->keep_after(); !s.ok()) return s;
+      StepMatrices matrices{part(out_.A, x * x), part(out_.B, x * sizes_.nu), part(out_.C, sizes_.ny * x),
+                            part(out_.D, sizes_.ny * sizes_.nu), {}};
+      if (!out_.kink.empty()) matrices.kink = out_.kink.subspan(step_at() * sizes_.columns(), sizes_.columns());
+      auto found = exact_->find(spec_.difference, matrices);
+      if (!found.ok()) return found.error();
+      law = is_frozen_ ? LawWithoutDerivative::kRemedy : found.value();
+      is_exact_ = law == LawWithoutDerivative::kNone;
+      if (is_exact_) clear_held_columns();
+    }
+    if (!out_.law.empty()) out_.law[step_at()] = law;
+    if (!out_.method.empty()) {
+      out_.method[step_at()] = is_exact_ ? LinearisationMethod::kExact : LinearisationMethod::kDifferences;
+    }
     return {};
+  }
+
+  // Nothing comes of inputs that their bounds hold.
+  void clear_held_columns() const {
+    const std::size_t x = sizes_.x();
+    for (std::size_t c = 2 * sizes_.nv; c < sizes_.columns(); ++c) {
+      const bool of_state = c < x;
+      if (!bounds_of(c).hold(of_state ? now_.activation[c - 2 * sizes_.nv] : control_[c - x])) continue;
+      const std::size_t width = of_state ? x : sizes_.nu, column = of_state ? c : c - x;
+      for (const auto& [all, rows] : {std::pair(of_state ? out_.A : out_.B, x), std::pair(of_state ? out_.C : out_.D, sizes_.ny)}) {
+        const std::span<double> matrix = part(all, rows * width);
+        for (std::size_t i = 0; i < (matrix.empty() ? 0 : rows); ++i) matrix[i * width + column] = 0;
+      }
+    }
   }
 
   // The own worlds take the numbers of the world, and the trajectory begins with its state.
@@ -173,6 +215,7 @@ class Differences final : public Linearisation {
     const int world = spec_.worlds[row_];
     if (std::vector<double> numbers = batch_.own_numbers(world); numbers != numbers_) {
       if (Status s = own_->give_numbers(numbers); !s.ok()) return s;
+      exact_->take_numbers();
       numbers_ = std::move(numbers);
     }
     auto scales = batch_.read_scales(world);
@@ -353,6 +396,11 @@ class Differences final : public Linearisation {
   // Makes the step of each row, which becomes what it leads to.
   Status step_rows(Rows& rows) {
     if (Status s = set_rows(rows); !s.ok()) return s;
+    return step_set_rows(rows);
+  }
+
+  // The same of rows that the worlds have.
+  Status step_set_rows(Rows& rows) {
     const std::vector<std::int32_t> worlds = worlds_of(rows);
     const bool senses = !out_.C.empty() || !out_.D.empty() || !out_.sensor_data.empty();
     rows.sensors.resize(senses ? rows.count() * sizes_.ny : 0);
@@ -401,6 +449,7 @@ class Differences final : public Linearisation {
   std::size_t columns_at_once_ = 1, items_of_step_ = 2;
   std::vector<Bounds> input_bounds_;  // of controls, then of activations
   std::unique_ptr<EngineBatch> own_;
+  std::unique_ptr<ExactStep> exact_;
   std::vector<double> numbers_;  // that its worlds have in place of the model's; none: the model's
 
   // Of the item under way.
@@ -412,6 +461,7 @@ class Differences final : public Linearisation {
   double time_ = 0;
   State now_, after_;
   std::vector<double> control_;
+  bool is_exact_ = false;  // whether its matrices are there
   std::uint64_t active_set_ = 0;
   std::uint32_t outcome_ = 0;
 };

@@ -1,0 +1,59 @@
+#include "engine/math/dual.hpp"
+
+#include "engine/backend/exact_step.hpp"
+#include "engine/gradient/step_derivative.hpp"
+#include "engine/model/batch_view.hpp"
+
+namespace axion::backend {
+
+struct ExactStep::Derivative {
+  explicit Derivative(const EngineBatch& batch)
+      : step(batch.common_model().arrays, layout(batch), batch.spec().options, batch.spec().dt) {}
+
+  static model::UserLayout<double> layout(const EngineBatch& batch) {
+    model::UserLayout<double> user = batch.model().user<double>().view();
+    user.p_BC = batch.common_model().p_BC.data(), user.q_BC = batch.common_model().q_BC.data();
+    return user;
+  }
+
+  gradient::StepDerivative step;
+};
+
+ExactStep::ExactStep(const EngineBatch& batch) : batch_(batch) {}
+ExactStep::~ExactStep() = default;
+
+std::int64_t ExactStep::memory_bytes(const EngineBatch& batch) {
+  const auto m = model::batch_view(batch.model().arrays<double>().view(), batch.spec().options);
+  const world::WorldBytes bytes = world::world_bytes(m);
+  constexpr std::size_t numbers = sizeof(math::Dual) / sizeof(double);
+  const std::size_t unknowns = std::min<std::size_t>(model::unknown_count(m), gradient::kMostUnknowns);
+  return static_cast<std::int64_t>(numbers * (bytes.world + bytes.scratch) + 2 * bytes.world +
+                                   2 * unknowns * unknowns * sizeof(double));
+}
+
+void ExactStep::take_numbers() { derivative_ = nullptr; }
+
+Status ExactStep::keep(std::vector<std::byte>& block) {
+  const auto m = model::batch_view(batch_.model().arrays<double>().view(), batch_.spec().options);
+  const std::size_t size = world::world_bytes(m).world;
+  const std::int32_t first = 0;
+  return batch_.memory().visit({&first, 1}, Access::kRead, [&](int, std::byte* world) { block.assign(world, world + size); });
+}
+
+Status ExactStep::keep_before() {
+  auto rates = batch_.read_doubles(Field::kJointVelocity, 0);
+  if (!rates.ok()) return rates.error();
+  rates_ = std::move(rates).value();
+  return keep(before_);
+}
+
+Status ExactStep::keep_after() { return keep(after_); }
+
+Result<LawWithoutDerivative> ExactStep::find(double difference, const StepMatrices& out) {
+  if (derivative_ == nullptr) derivative_ = std::make_unique<Derivative>(batch_);
+  const auto m = model::batch_view(batch_.model().arrays<double>().view(), batch_.spec().options);
+  return derivative_->step.find(world::bind_state(m, before_.data()), rates_, world::bind_state(m, after_.data()),
+                                difference, {out.A, out.B, out.C, out.D, out.kink});
+}
+
+}  // namespace axion::backend

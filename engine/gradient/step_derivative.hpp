@@ -1,0 +1,251 @@
+// The exact derivative of a step that begins with a state that was set: A and B of what it leaves, as clients read it,
+// C and D of its sensors.
+//
+//   F(y, s) = 0 at the solution y = (u⁺, λ⁺),   dy = −K⁻¹ F_s ds,   x⁺ = Y(y, s),   dx⁺ = Y_y dy + Y_s ds
+//
+// s are the coordinates and controls. Eight of them at a time: the step's own functions run once on dual numbers at the
+// solution, so that F_s is their residual's slopes; K, the same for all, is eliminated once (step_matrix.hpp); then the
+// slopes of the solution are put in, and what follows a solve, `accept` and the velocities at the instant of the poses,
+// runs on dual numbers, too. Every law keeps the branch that it took. A kink is marked where a coordinate that is moved
+// by the difference of the request leads to another branch, as the derivative says.
+//
+// A step without such a derivative is told apart, by its law or because what was found again is not what was solved:
+// nothing of the answer counts then.
+//
+// In: the model's arrays with the world's numbers; the state before the step and after it. Out: rows of the matrices.
+// Cost: coordinates times that of some residuals, and the elimination. Host only.
+#pragma once
+
+#include "engine/gradient/dual_world.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/gradient/solution.hpp"
+#include "engine/gradient/start_motion.hpp"
+#include "engine/gradient/step_laws.hpp"
+#include "engine/gradient/step_matrix.hpp"
+#include "engine/model/derivative_law.hpp"
+#include "engine/model/fields.hpp"
+#include "engine/readout/sense.hpp"
+#include "engine/readout/write_field.hpp"
+#include "engine/step/step_world.hpp"
+#include "engine/velocity_sync/synchronise.hpp"
+#include "engine/world/mocap_tables.hpp"
+
+namespace axion::gradient {
+
+inline constexpr int kMostUnknowns = 1024;  // of a matrix of 8 MB
+
+// What a step leaves, in the layout of the fields.
+struct StepResult {
+  std::vector<Dual> position, velocity, activation, sensors;
+};
+
+// Where the matrices of one step go, row-major; empty: not wanted.
+struct MatrixRows {
+  std::span<double> A, B, C, D;
+  std::span<std::int32_t> kink;
+};
+
+class StepDerivative {
+ public:
+  StepDerivative(const model::ModelArrays<double>& arrays, const model::UserLayout<double>& user,
+                 const model::SolverOptions& options, double dt)
+      : world_(arrays, user, options, dt), start_(world_), counts_(coordinate_counts(world_)) {}
+
+  // `rates` are joint_velocity before the step. The law without a derivative, or kNone.
+  LawWithoutDerivative find(const model::WorldState<double>& before, const std::vector<double>& rates,
+                            const model::WorldState<double>& after, double difference, const MatrixRows& out) {
+    if (const auto law = law_of_model(); law != LawWithoutDerivative::kNone) return law;
+    if (const auto law = law_of_step(after); law != LawWithoutDerivative::kNone) return law;
+    double mass = 0;
+    for (int b = 0; b < world_.m.body_count; ++b) mass += world_.m.bodies[b].mass.value * before.mass_scale[b];
+    least_load_ = kLeastLoad * mass * math::kGravity * world_.settings.dt.value;
+    senses_ = !out.C.empty() || !out.D.empty();
+    for (int first = 0; first < counts_.all(); first += math::kDualLanes) {
+      const auto law = find_columns(before, rates, after, first, difference, out);
+      if (law != LawWithoutDerivative::kNone) return law;
+    }
+    return LawWithoutDerivative::kNone;
+  }
+
+ private:
+  using Law = LawWithoutDerivative;
+
+  static constexpr double kLeastLoad = 1e-8;      // of the impulse of gravity in a step
+  static constexpr double kMostResidual = 100;    // tolerances, of the solution put in again
+  static constexpr double kSameResult = 1e-8;     // m, rad, m/s, rad/s, of what comes out
+
+  Law law_of_model() const {
+    const auto& m = world_.m;
+    if (m.loop_count > 0) return Law::kClosedLoop;
+    if (m.tendon_count > 0) return Law::kTendon;
+    if (m.is_soft) return Law::kSoftContact;
+    if (m.moment_capacity > 0) return Law::kRollingFriction;
+    return Law::kNone;
+  }
+
+  Law law_of_step(const model::WorldState<double>& after) const {
+    const auto& m = world_.m;
+    if ((after.record->outcome & ~std::uint32_t{kConverged}) != 0) return Law::kRemedy;
+    if ((after.record->outcome & kConverged) == 0) return Law::kRemedy;
+    const auto mode = after.record->joint_mode;
+    const bool turns = mode != model::JointMode::kPrevious && mode != model::JointMode::kBlended;
+    if (turns && m.joint_count > 0) return Law::kJointMode;
+    for (int i = 0; i < after.record->contact_count; ++i) {
+      const model::PairData<Dual> pair = model::pair_data(m, after.contacts[i].pair);
+      const auto is_round = [&](int shape) { return m.shapes[shape].kind > model::ShapeKind::kBox; };
+      if (is_round(pair.shape_a) || is_round(pair.shape_b)) return Law::kShape;
+    }
+    const int rows = m.contact_base() + 3 * after.record->contact_count;
+    return 6 * m.body_count + rows > kMostUnknowns ? Law::kSize : Law::kNone;
+  }
+
+  Law find_columns(const model::WorldState<double>& before, const std::vector<double>& rates,
+                   const model::WorldState<double>& after, int first, double difference, const MatrixRows& out) {
+    const auto& w = world_.w;
+    world_.load(before, after);
+    model::ModelView<Dual> m = world_.m;
+    if (m.mocap_count > 0) world::stand_on_mocaps(team_, m, w);
+    start_.seed(m, world_, rates, first);
+    if (senses_) readout::begin_sensing(team_, m, w);
+    step::begin_rows(team_, m, w, world_.settings);
+    if (!find_contacts_again(m, w, world_.settings, after)) return Law::kTurnedContact;
+    solver::Problem<Dual> p{m, w, world_.settings, world_.settings.joint_mode, after.record->contact_count};
+    step::scale_rows(team_, p);
+    step::build_contacts(team_, p);
+    load_iterate(p, after);
+    const Dual ratio = solver::evaluate(team_, p);
+    if (!(ratio.value <= kMostResidual)) return Law::kOther;
+    if (first == 0 && !matrix_.build(p)) return Law::kSingular;
+    if (!move_iterate(p)) return Law::kSingular;
+    solver::evaluate(team_, p);
+    Kinks kinks(difference, least_load_);
+    kinks.find(p);
+    take_step(p);
+    read(m);
+    if (first == 0 && !is_result(after)) return Law::kOther;
+    put_columns(first, kinks, out);
+    return Law::kNone;
+  }
+
+  // The iterate changes as its residual stays zero.
+  bool move_iterate(const solver::Problem<Dual>& p) {
+    put_residual(p, residual_);
+    std::vector<math::Slopes> y(residual_.size());
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = -residual_[i].slope;
+    if (!matrix_.solve(y)) return false;
+    for (int b = 0; b < p.m.body_count; ++b) {
+      for (int k = 0; k < 3; ++k) {
+        p.w.v_plus[b][k].slope = y[static_cast<std::size_t>(6 * b + k)];
+        p.w.omega_plus[b][k].slope = y[static_cast<std::size_t>(6 * b + 3 + k)];
+      }
+    }
+    for (int row = 0; row < p.row_count(); ++row) p.w.lambda[row].slope = y[unknown_of(p, row)];
+    return true;
+  }
+
+  // What follows the solve of a step (step/step_world.hpp, step/run_steps.hpp).
+  void take_step(const solver::Problem<Dual>& p) {
+    *p.w.record = {};
+    p.w.record->contact_count = p.contact_count;
+    p.w.record->joint_mode = p.joint_mode;
+    p.w.record->outcome = kConverged;
+    step::accept(team_, p);
+    if (senses_) readout::end_sensing(team_, p.m, p.w, p.s);
+    velocity_sync::synchronise(team_, p.m, p.w, p.s);
+  }
+
+  void read(const model::ModelView<Dual>& m) {
+    const auto field = [&](Field name, int count) {
+      std::vector<Dual> numbers(static_cast<std::size_t>(count), Dual(0));
+      readout::write_field(team_, m, world_.user(), world_.w, name,
+                           reinterpret_cast<std::byte*>(numbers.data()));
+      return numbers;
+    };
+    result_.position = field(Field::kJointPosition, world_.user().position_count);
+    result_.velocity = field(Field::kJointVelocity, counts_.rates);
+    result_.activation = field(Field::kActivation, counts_.activations);
+    if (senses_) result_.sensors = field(Field::kSensorData, world_.m.sensors.size);
+  }
+
+  // Whether the bodies are where the step left them.
+  bool is_result(const model::WorldState<double>& after) const {
+    const auto near = [](const math::Vec3<Dual>& a, const math::Vec3<double>& b) {
+      return distance(a, b) <= kSameResult * (1 + std::abs(b.x) + std::abs(b.y) + std::abs(b.z));
+    };
+    for (int b = 0; b < world_.m.body_count; ++b) {
+      if (!near(world_.w.x[b], after.x[b]) || !near(world_.w.q[b].vec(), after.q[b].vec())) return false;
+      if (!near(world_.w.v_at_pose[b], after.v_at_pose[b])) return false;
+      if (!near(world_.w.omega_at_pose[b], after.omega_at_pose[b])) return false;
+    }
+    return true;
+  }
+
+  // The change of joint positions along the coordinates of joint_velocity: of a quaternion 2 dq q*.
+  std::vector<math::Slopes> position_change() const {
+    std::vector<math::Slopes> change(static_cast<std::size_t>(counts_.rates));
+    const model::UserLayout<Dual> user = world_.user();
+    const auto turn = [](const Dual* at, math::Slopes* to) {
+      const double w = at[0].value, x = at[1].value, y = at[2].value, z = at[3].value;
+      const math::Slopes dw = at[0].slope, dx = at[1].slope, dy = at[2].slope, dz = at[3].slope;
+      to[0] = 2 * (w * dx - x * dw + y * dz - z * dy);
+      to[1] = 2 * (w * dy - y * dw + z * dx - x * dz);
+      to[2] = 2 * (w * dz - z * dw + x * dy - y * dx);
+    };
+    for (int j = 0; j < user.joint_count; ++j) {
+      const model::UserJoint& joint = user.joints[j];
+      if (!joint.has_coordinates) continue;
+      const Dual* at = result_.position.data() + joint.position_start;
+      math::Slopes* to = change.data() + joint.velocity_start;
+      if (joint.kind == model::JointKind::kFree) {
+        for (int k = 0; k < 3; ++k) to[k] = world_.w.x[joint.child][k].slope;
+        turn(at + 3, to + 3);
+      } else if (joint.kind == model::JointKind::kBall) {
+        turn(at, to);
+      } else {
+        for (int k = 0; k < world_.m.joints[joint.joint].axis_count; ++k) to[k] = at[k].slope;
+      }
+    }
+    return change;
+  }
+
+  void put_columns(int first, const Kinks& kinks, const MatrixRows& out) const {
+    const std::vector<math::Slopes> position = position_change();
+    const auto nv = static_cast<std::size_t>(counts_.rates), x = static_cast<std::size_t>(counts_.state());
+    for (int lane = 0; lane < math::kDualLanes && first + lane < counts_.all(); ++lane) {
+      const auto coordinate = static_cast<std::size_t>(first + lane);
+      const bool of_state = coordinate < x;
+      const std::size_t width = of_state ? x : static_cast<std::size_t>(counts_.controls);
+      const std::size_t column = of_state ? coordinate : coordinate - x;
+      const auto put = [&](std::span<double> to, std::size_t row, double value) {
+        if (!to.empty()) to[row * width + column] = value;
+      };
+      const std::span<double> matrix = of_state ? out.A : out.B, sensed = of_state ? out.C : out.D;
+      for (std::size_t i = 0; i < nv; ++i) {
+        put(matrix, i, position[i][lane]), put(matrix, nv + i, result_.velocity[i].slope[lane]);
+      }
+      for (std::size_t i = 0; i < result_.activation.size(); ++i) {
+        put(matrix, 2 * nv + i, result_.activation[i].slope[lane]);
+      }
+      for (std::size_t i = 0; i < result_.sensors.size(); ++i) put(sensed, i, result_.sensors[i].slope[lane]);
+      if (!out.kink.empty()) out.kink[coordinate] = kinks.is_kink[lane] ? 1 : 0;
+    }
+  }
+
+  DualWorld world_;
+  StartMotion start_;
+  CoordinateCounts counts_;
+  DualTeam team_;
+  StepMatrix matrix_;
+  Rows residual_;
+  StepResult result_;
+  double least_load_ = 0;
+  bool senses_ = false;
+};
+
+}  // namespace axion::gradient
