@@ -372,7 +372,7 @@ std::vector<StateCoordinate> state_coordinates(const ModelInfo& info);
 
 // From the factors of the step's own system, where all of its laws have an exact derivative, else by differences; or
 // always by differences.
-enum class LinearisationMethod : std::uint8_t { kExact = 1, kDifferences = 2 };
+enum class LinearisationMethod : std::int32_t { kExact = 1, kDifferences = 2 };
 
 // k steps of n worlds, one after the other along a trajectory.
 struct LinearisationSpec {

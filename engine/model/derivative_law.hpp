@@ -5,7 +5,7 @@
 
 namespace axion {
 
-enum class LawWithoutDerivative : std::uint8_t {
+enum class LawWithoutDerivative : std::int32_t {
   kNone,             // the derivative is exact
   kClosedLoop,       // joints that close loops
   kTendon,           // tendons and equalities of coordinates
