@@ -389,8 +389,8 @@ struct LinearisationOutput {
   std::span<double> A, B;  // [n, k, x, x], [n, k, x, u]
   std::span<double> C, D;  // [n, k, y, x], [n, k, y, u]
   std::span<double> joint_position, joint_velocity,
-      activation;                    // [n, k + 1, ...]: before each step, and after the last
-  std::span<double> sensor_data;     // [n, k, y]: after each step
+      activation;                 // [n, k + 1, ...]: before each step, and after the last
+  std::span<double> sensor_data;  // [n, k, y]: after each step
   // [n, k]: of the step and of all that were made beside it, as of several steps; where it is exact there are none
   std::span<std::uint32_t> outcome;
   // [n, k, x + u]: 1 where the two sides of a difference are of different active sets, or would be

@@ -1,5 +1,6 @@
 #include "engine/math/dual.hpp"
 
+#include "engine/backend/cpu/dual_step.hpp"
 #include "engine/backend/exact_step.hpp"
 #include "engine/gradient/step_derivative.hpp"
 #include "engine/model/batch_view.hpp"
@@ -8,7 +9,7 @@ namespace axion::backend {
 
 struct ExactStep::Derivative {
   explicit Derivative(const EngineBatch& batch)
-      : step(batch.common_model().arrays, layout(batch), batch.spec().options, batch.spec().dt) {}
+      : step(batch.common_model().arrays, layout(batch), batch.spec().options, batch.spec().dt, dual_step_runner()) {}
 
   static model::UserLayout<double> layout(const EngineBatch& batch) {
     model::UserLayout<double> user = batch.model().user<double>().view();
@@ -37,7 +38,8 @@ Status ExactStep::keep(std::vector<std::byte>& block) {
   const auto m = model::batch_view(batch_.model().arrays<double>().view(), batch_.spec().options);
   const std::size_t size = world::world_bytes(m).world;
   const std::int32_t first = 0;
-  return batch_.memory().visit({&first, 1}, Access::kRead, [&](int, std::byte* world) { block.assign(world, world + size); });
+  return batch_.memory().visit({&first, 1}, Access::kRead,
+                               [&](int, std::byte* world) { block.assign(world, world + size); });
 }
 
 Status ExactStep::keep_before() {

@@ -1,7 +1,10 @@
-// The exact derivative of a step of a batch's first world, whose state before it and after it is kept (engine/gradient).
+// The exact derivative of a step of a batch's first world (engine/gradient), whose states before and after it are kept.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/backend/engine_batch.hpp"

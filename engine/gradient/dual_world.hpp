@@ -52,8 +52,8 @@ class DualWorld {
   DualWorld(const DualWorld&) = delete;
   DualWorld& operator=(const DualWorld&) = delete;
 
-  // The state and the parameters of a world that was reset, and the controls that it was then stepped with, as the state
-  // after the step holds them.
+  // The state and the parameters of a world that was reset, and the controls that it was then stepped with, which the
+  // state after the step holds.
   void load(const model::WorldState<double>& from, const model::WorldState<double>& after) {
     std::memset(block_, 0, world_bytes_);
     const auto take = [](auto* to, const auto* values, int count) {

@@ -3,9 +3,9 @@
 //
 //   A = L U, rows exchanged within groups that follow each other; entries of zero are skipped
 //
-// The order is the caller's, who knows where the matrix is sparse: of a joint tree from the leaves to the roots it fills
-// but blocks of neighbours. A row may exchange with those of its group alone. In: the matrix, groups. Out: factors, then
-// solutions. Cost: by the entries that fill, at most n³.
+// The order is the caller's, who knows where the matrix is sparse: of a joint tree from the leaves to the roots only
+// blocks of neighbours fill. A row may exchange with others of its group alone. In: the matrix, groups. Out: factors,
+// then solutions. Cost: by the entries that fill, at most n³.
 #pragma once
 
 #include <algorithm>
@@ -73,12 +73,14 @@ class Elimination {
     std::vector<Column> x(n_);
     for (std::size_t r = 0; r < n_; ++r) {
       Column sum = sides[static_cast<std::size_t>(row_of_[r])];
-      for (const int c : lower_[r]) sum -= factors_[r * n_ + static_cast<std::size_t>(c)] * x[static_cast<std::size_t>(c)];
+      for (const int c : lower_[r])
+        sum -= factors_[r * n_ + static_cast<std::size_t>(c)] * x[static_cast<std::size_t>(c)];
       x[r] = sum;
     }
     for (std::size_t r = n_; r-- > 0;) {
       Column sum = x[r];
-      for (const int c : upper_[r]) sum -= factors_[r * n_ + static_cast<std::size_t>(c)] * x[static_cast<std::size_t>(c)];
+      for (const int c : upper_[r])
+        sum -= factors_[r * n_ + static_cast<std::size_t>(c)] * x[static_cast<std::size_t>(c)];
       x[r] = (1 / factors_[r * n_ + r]) * sum;
     }
     sides = std::move(x);

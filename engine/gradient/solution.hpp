@@ -8,7 +8,6 @@
 #include "engine/gradient/dual_world.hpp"
 
 #include <cmath>
-#include <optional>
 
 #include "engine/collide/find_contacts.hpp"
 #include "engine/problem/problem.hpp"
@@ -30,8 +29,9 @@ inline bool find_again(const model::ModelView<Dual>& m, const model::WorldView<D
   const model::ShapeData<Dual>&a = m.shapes[pair.shape_a], &b = m.shapes[pair.shape_b];
   collide::ContactPoint<Dual> points[collide::kMaxPairContacts];
   const Dual margin = (known.gap > 0 ? 2 * known.gap : 0.0) + s.contact_margin.value;
-  const int found = collide::collide_pair(collide::shape_of(m, a), collide::start_pose(w, pair.shape_a),
-                                          collide::shape_of(m, b), collide::start_pose(w, pair.shape_b), margin, points);
+  const int found =
+      collide::collide_pair(collide::shape_of(m, a), collide::start_pose(w, pair.shape_a), collide::shape_of(m, b),
+                            collide::start_pose(w, pair.shape_b), margin, points);
   for (int i = 0; i < found; ++i) {
     if (points[i].feature != known.feature) continue;
     collide::make_contact(m, w, a, b, known.pair, pair.friction * w.friction_scale[0], points[i], contact);
@@ -60,10 +60,11 @@ inline void load_iterate(const solver::Problem<Dual>& p, const model::WorldState
       const math::Quat<double> q{plain(p.w.q[b].w), plain(p.w.q[b].x), plain(p.w.q[b].y), plain(p.w.q[b].z)};
       const auto& I = p.m.bodies[b].inertia;
       const math::Vec3<double> inertia{plain(I.x), plain(I.y), plain(I.z)};
-      const math::Vec3<double> L = math::rotate(
-          after.q[b], math::scale(inertia, math::rotate_inverse(after.q[b], omega)));
+      const math::Vec3<double> L =
+          math::rotate(after.q[b], math::scale(inertia, math::rotate_inverse(after.q[b], omega)));
       const math::Vec3<double> at_start = math::rotate_inverse(q, L);
-      omega = math::rotate(q, math::Vec3<double>{at_start.x / inertia.x, at_start.y / inertia.y, at_start.z / inertia.z});
+      omega =
+          math::rotate(q, math::Vec3<double>{at_start.x / inertia.x, at_start.y / inertia.y, at_start.z / inertia.z});
     }
     p.w.omega_plus[b] = math::cast<Dual>(omega);
   }

@@ -38,7 +38,8 @@ class StartMotion {
   }
 
   // Bodies whose joint rates are `rates`, at the poses of the world.
-  void move_bodies(const model::ModelView<Dual>& m, const DualWorld& world, const Dual* rates, math::Vec3<Dual>* v, math::Vec3<Dual>* omega) const {
+  void move_bodies(const model::ModelView<Dual>& m, const DualWorld& world, const Dual* rates, math::Vec3<Dual>* v,
+                   math::Vec3<Dual>* omega) const {
     const model::UserLayout<Dual> user = world.user();
     for (int j = 0; j < user.joint_count; ++j) {
       const model::UserJoint& joint = user.joints[j];
@@ -50,8 +51,7 @@ class StartMotion {
       if (m.bodies[b].joint < 0) continue;
       const model::JointData<Dual>& joint = m.joints[m.bodies[b].joint];
       const math::Quat<Dual> q_BC = joint.parent < 0 ? math::Quat<Dual>{} : user.q_BC[joint.parent];
-      const model::UserJoint& coordinates =
-          user.joints[of_joint_[static_cast<std::size_t>(m.bodies[b].joint)]];
+      const model::UserJoint& coordinates = user.joints[of_joint_[static_cast<std::size_t>(m.bodies[b].joint)]];
       constraints::move_child(joint, m.axes, q_BC, world.w.axis_position + joint.axis_start,
                               rates + coordinates.velocity_start, world.w.x, world.w.q, v, omega);
     }

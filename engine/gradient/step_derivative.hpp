@@ -18,32 +18,19 @@
 
 #include "engine/gradient/dual_world.hpp"
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "engine/gradient/solution.hpp"
+#include "engine/gradient/dual_step.hpp"
 #include "engine/gradient/start_motion.hpp"
-#include "engine/gradient/step_laws.hpp"
 #include "engine/gradient/step_matrix.hpp"
-#include "engine/model/derivative_law.hpp"
-#include "engine/model/fields.hpp"
-#include "engine/readout/sense.hpp"
-#include "engine/readout/write_field.hpp"
-#include "engine/step/step_world.hpp"
-#include "engine/velocity_sync/synchronise.hpp"
 #include "engine/world/mocap_tables.hpp"
 
 namespace axion::gradient {
 
 inline constexpr int kMostUnknowns = 1024;  // of a matrix of 8 MB
-
-// What a step leaves, in the layout of the fields.
-struct StepResult {
-  std::vector<Dual> position, velocity, activation, sensors;
-};
 
 // Where the matrices of one step go, row-major; empty: not wanted.
 struct MatrixRows {
@@ -54,8 +41,12 @@ struct MatrixRows {
 class StepDerivative {
  public:
   StepDerivative(const model::ModelArrays<double>& arrays, const model::UserLayout<double>& user,
-                 const model::SolverOptions& options, double dt)
-      : world_(arrays, user, options, dt), start_(world_), counts_(coordinate_counts(world_)) {}
+                 const model::SolverOptions& options, double dt, const DualStepRunner& runner)
+      : world_(arrays, user, options, dt), start_(world_), counts_(coordinate_counts(world_)), runner_(runner) {
+    const auto numbers = [](int count) { return std::vector<Dual>(static_cast<std::size_t>(count), Dual(0)); };
+    position_ = numbers(user.position_count), velocity_ = numbers(counts_.rates);
+    activation_ = numbers(counts_.activations), sensors_ = numbers(world_.m.sensors.size);
+  }
 
   // `rates` are joint_velocity before the step. The law without a derivative, or kNone.
   LawWithoutDerivative find(const model::WorldState<double>& before, const std::vector<double>& rates,
@@ -76,14 +67,12 @@ class StepDerivative {
  private:
   using Law = LawWithoutDerivative;
 
-  static constexpr double kLeastLoad = 1e-8;      // of the impulse of gravity in a step
-  static constexpr double kMostResidual = 100;    // tolerances, of the solution put in again
-  static constexpr double kSameResult = 1e-8;     // m, rad, m/s, rad/s, of what comes out
+  static constexpr double kLeastLoad = 1e-8;    // of the impulse of gravity in a step
+  static constexpr double kMostResidual = 100;  // tolerances, of the solution put in again
+  static constexpr double kSameResult = 1e-8;   // m, rad, m/s, rad/s, of what comes out
 
   Law law_of_model() const {
     const auto& m = world_.m;
-    if (m.loop_count > 0) return Law::kClosedLoop;
-    if (m.tendon_count > 0) return Law::kTendon;
     if (m.is_soft) return Law::kSoftContact;
     if (m.moment_capacity > 0) return Law::kRollingFriction;
     return Law::kNone;
@@ -107,70 +96,27 @@ class StepDerivative {
 
   Law find_columns(const model::WorldState<double>& before, const std::vector<double>& rates,
                    const model::WorldState<double>& after, int first, double difference, const MatrixRows& out) {
-    const auto& w = world_.w;
     world_.load(before, after);
     model::ModelView<Dual> m = world_.m;
-    if (m.mocap_count > 0) world::stand_on_mocaps(team_, m, w);
+    if (m.mocap_count > 0) world::stand_on_mocaps(team_, m, world_.w);
     start_.seed(m, world_, rates, first);
-    if (senses_) readout::begin_sensing(team_, m, w);
-    step::begin_rows(team_, m, w, world_.settings);
-    if (!find_contacts_again(m, w, world_.settings, after)) return Law::kTurnedContact;
-    solver::Problem<Dual> p{m, w, world_.settings, world_.settings.joint_mode, after.record->contact_count};
-    step::scale_rows(team_, p);
-    step::build_contacts(team_, p);
-    load_iterate(p, after);
-    const Dual ratio = solver::evaluate(team_, p);
-    if (!(ratio.value <= kMostResidual)) return Law::kOther;
-    if (first == 0 && !matrix_.build(p)) return Law::kSingular;
-    if (!move_iterate(p)) return Law::kSingular;
-    solver::evaluate(team_, p);
-    Kinks kinks(difference, least_load_);
-    kinks.find(p);
-    take_step(p);
-    read(m);
+    DualStep step{{m, world_.w, world_.settings, world_.settings.joint_mode, after.record->contact_count},
+                  world_.user()};
+    step.senses = senses_, step.difference = difference, step.least_load = least_load_;
+    residual_.resize(unknown_count(step.p));
+    step.residual = residual_.data();
+    step.position = position_.data(), step.velocity = velocity_.data();
+    step.activation = activation_.data(), step.sensors = sensors_.data();
+    if (const Law law = runner_.begin(step, after); law != Law::kNone) return law;
+    if (!(step.ratio.value <= kMostResidual)) return Law::kOther;
+    if (first == 0 && !matrix_.build(step.p)) return Law::kSingular;
+    slopes_.resize(residual_.size());
+    for (std::size_t i = 0; i < slopes_.size(); ++i) slopes_[i] = -residual_[i].slope;
+    if (!matrix_.solve(slopes_)) return Law::kSingular;
+    runner_.end(step, slopes_.data());
     if (first == 0 && !is_result(after)) return Law::kOther;
-    put_columns(first, kinks, out);
+    put_columns(first, step.is_kink, out);
     return Law::kNone;
-  }
-
-  // The iterate changes as its residual stays zero.
-  bool move_iterate(const solver::Problem<Dual>& p) {
-    put_residual(p, residual_);
-    std::vector<math::Slopes> y(residual_.size());
-    for (std::size_t i = 0; i < y.size(); ++i) y[i] = -residual_[i].slope;
-    if (!matrix_.solve(y)) return false;
-    for (int b = 0; b < p.m.body_count; ++b) {
-      for (int k = 0; k < 3; ++k) {
-        p.w.v_plus[b][k].slope = y[static_cast<std::size_t>(6 * b + k)];
-        p.w.omega_plus[b][k].slope = y[static_cast<std::size_t>(6 * b + 3 + k)];
-      }
-    }
-    for (int row = 0; row < p.row_count(); ++row) p.w.lambda[row].slope = y[unknown_of(p, row)];
-    return true;
-  }
-
-  // What follows the solve of a step (step/step_world.hpp, step/run_steps.hpp).
-  void take_step(const solver::Problem<Dual>& p) {
-    *p.w.record = {};
-    p.w.record->contact_count = p.contact_count;
-    p.w.record->joint_mode = p.joint_mode;
-    p.w.record->outcome = kConverged;
-    step::accept(team_, p);
-    if (senses_) readout::end_sensing(team_, p.m, p.w, p.s);
-    velocity_sync::synchronise(team_, p.m, p.w, p.s);
-  }
-
-  void read(const model::ModelView<Dual>& m) {
-    const auto field = [&](Field name, int count) {
-      std::vector<Dual> numbers(static_cast<std::size_t>(count), Dual(0));
-      readout::write_field(team_, m, world_.user(), world_.w, name,
-                           reinterpret_cast<std::byte*>(numbers.data()));
-      return numbers;
-    };
-    result_.position = field(Field::kJointPosition, world_.user().position_count);
-    result_.velocity = field(Field::kJointVelocity, counts_.rates);
-    result_.activation = field(Field::kActivation, counts_.activations);
-    if (senses_) result_.sensors = field(Field::kSensorData, world_.m.sensors.size);
   }
 
   // Whether the bodies are where the step left them.
@@ -200,7 +146,7 @@ class StepDerivative {
     for (int j = 0; j < user.joint_count; ++j) {
       const model::UserJoint& joint = user.joints[j];
       if (!joint.has_coordinates) continue;
-      const Dual* at = result_.position.data() + joint.position_start;
+      const Dual* at = position_.data() + joint.position_start;
       math::Slopes* to = change.data() + joint.velocity_start;
       if (joint.kind == model::JointKind::kFree) {
         for (int k = 0; k < 3; ++k) to[k] = world_.w.x[joint.child][k].slope;
@@ -214,7 +160,7 @@ class StepDerivative {
     return change;
   }
 
-  void put_columns(int first, const Kinks& kinks, const MatrixRows& out) const {
+  void put_columns(int first, const bool* is_kink, const MatrixRows& out) const {
     const std::vector<math::Slopes> position = position_change();
     const auto nv = static_cast<std::size_t>(counts_.rates), x = static_cast<std::size_t>(counts_.state());
     for (int lane = 0; lane < math::kDualLanes && first + lane < counts_.all(); ++lane) {
@@ -227,23 +173,24 @@ class StepDerivative {
       };
       const std::span<double> matrix = of_state ? out.A : out.B, sensed = of_state ? out.C : out.D;
       for (std::size_t i = 0; i < nv; ++i) {
-        put(matrix, i, position[i][lane]), put(matrix, nv + i, result_.velocity[i].slope[lane]);
+        put(matrix, i, position[i][lane]), put(matrix, nv + i, velocity_[i].slope[lane]);
       }
-      for (std::size_t i = 0; i < result_.activation.size(); ++i) {
-        put(matrix, 2 * nv + i, result_.activation[i].slope[lane]);
+      for (std::size_t i = 0; i < activation_.size(); ++i) {
+        put(matrix, 2 * nv + i, activation_[i].slope[lane]);
       }
-      for (std::size_t i = 0; i < result_.sensors.size(); ++i) put(sensed, i, result_.sensors[i].slope[lane]);
-      if (!out.kink.empty()) out.kink[coordinate] = kinks.is_kink[lane] ? 1 : 0;
+      for (std::size_t i = 0; i < (senses_ ? sensors_.size() : 0); ++i) put(sensed, i, sensors_[i].slope[lane]);
+      if (!out.kink.empty()) out.kink[coordinate] = is_kink[lane] ? 1 : 0;
     }
   }
 
   DualWorld world_;
   StartMotion start_;
   CoordinateCounts counts_;
+  DualStepRunner runner_;
   DualTeam team_;
   StepMatrix matrix_;
-  Rows residual_;
-  StepResult result_;
+  std::vector<Dual> residual_, position_, velocity_, activation_, sensors_;
+  std::vector<math::Slopes> slopes_;
   double least_load_ = 0;
   bool senses_ = false;
 };

@@ -11,16 +11,12 @@
 
 #include "engine/gradient/dual_world.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "engine/problem/linearise.hpp"
 
 namespace axion::gradient {
-
-using Rows = std::vector<Dual>;
 
 inline std::size_t unknown_count(const solver::Problem<Dual>& p) {
   return static_cast<std::size_t>(6 * p.m.body_count + p.row_count());
@@ -36,8 +32,7 @@ inline Dual opening(const solver::Problem<Dual>& p, int row) {
 inline bool presses(const solver::Problem<Dual>& p, int row) { return !(opening(p, row) > 0); }
 
 inline bool is_free(const solver::Problem<Dual>& p, int effort) {
-  const solver::BoundedImpulse<Dual> next =
-      solver::bounded_impulse(p, effort, p.w.residual[p.effort_base() + effort]);
+  const solver::BoundedImpulse<Dual> next = solver::bounded_impulse(p, effort, p.w.residual[p.effort_base() + effort]);
   return next.held == next.free;
 }
 
@@ -69,12 +64,12 @@ inline void put_sliding(const solver::Problem<Dual>& p, int i, const Cone& cone,
   }
 }
 
-inline void put_residual(const solver::Problem<Dual>& p, Rows& to) {
-  to.assign(unknown_count(p), Dual(0));
+// One for each unknown.
+inline void put_residual(const solver::Problem<Dual>& p, Dual* to) {
   for (int b = 0; b < p.m.body_count; ++b) {
     for (int k = 0; k < 3; ++k) {
-      to[static_cast<std::size_t>(6 * b + k)] = p.w.g_linear[b][k];
-      to[static_cast<std::size_t>(6 * b + 3 + k)] = p.w.g_angular[b][k];
+      to[6 * b + k] = p.w.g_linear[b][k];
+      to[6 * b + 3 + k] = p.w.g_angular[b][k];
     }
   }
   const auto at = [&](int row) -> Dual& { return to[unknown_of(p, row)]; };
@@ -87,8 +82,8 @@ inline void put_residual(const solver::Problem<Dual>& p, Rows& to) {
   for (int i = 0; i < p.m.limit_count; ++i) put_unilateral(p.limit_base() + i);
   for (int e = 0; e < p.m.effort_count; ++e) {
     const int row = p.effort_base() + e;
-    at(row) = is_free(p, e) ? p.w.residual[row]
-                            : p.w.lambda[row] - solver::bounded_impulse(p, e, p.w.residual[row]).held;
+    at(row) =
+        is_free(p, e) ? p.w.residual[row] : p.w.lambda[row] - solver::bounded_impulse(p, e, p.w.residual[row]).held;
   }
   for (int i = 0; i < p.contact_count; ++i) {
     const int row = p.contact_base() + 3 * i;
@@ -109,7 +104,11 @@ class Kinks {
  public:
   Kinks(double distance, double least) : distance_(distance), least_(least) {}
 
+  // At an iterate that has changed since its rows were evaluated.
   void find(const solver::Problem<Dual>& p) {
+    for (int i = 0; i < p.m.limit_count; ++i) solver::evaluate_limit(p, i, p.s.velocity_tolerance);
+    for (int e = 0; e < p.m.effort_count; ++e) solver::evaluate_effort(p, e, p.s.velocity_tolerance);
+    for (int i = 0; i < p.contact_count; ++i) solver::evaluate_contact(p, i);
     for (int i = 0; i < p.m.limit_count; ++i) find_unilateral(p, p.limit_base() + i);
     for (int e = 0; e < p.m.effort_count; ++e) {
       const Dual free = solver::bounded_impulse(p, e, p.w.residual[p.effort_base() + e]).free;

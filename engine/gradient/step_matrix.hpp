@@ -15,6 +15,9 @@
 #include "engine/gradient/dual_world.hpp"
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -27,7 +30,7 @@ inline constexpr double kSmallProximal = 1e-9;  // of a row's scale
 inline constexpr int kRefinements = 12;
 // What refinement comes below, and what is left at most, of the terms that an equation is summed of, or of kNoTerm of
 // what they could be.
-inline constexpr double kRefined = 1e-13, kMostLeft = 1e-9, kNoTerm = 1e-7;
+inline constexpr double kRefined = 1e-13, kMostLeft = 1e-9, kNoTerm = 1e-3;
 
 class StepMatrix {
  public:
@@ -39,15 +42,19 @@ class StepMatrix {
     elimination_.start(group_);
     entries_.assign(place_.size(), {});
     add_dynamics(p);
-    for (int j = 0; j < p.m.joint_count; ++j) add_joint(p, j);
+    for (int j = 0; j < p.m.joint_count; ++j) add_locks(p, j);
+    for (int i = 0; i < p.m.axis_count; ++i) add_axis(p, i);
+    for (int t = p.m.tendon_axis_count; t < p.m.tendon_count; ++t) add_equality(p, p.m.tendons[t]);
     for (int i = 0; i < p.contact_count; ++i) add_contact(p, i);
-    return elimination_.factorise();
+    const bool ok = elimination_.factorise();
+    if (getenv("GX")) fprintf(stderr, "factorise %d n %zu\n", ok, elimination_.size());
+    return ok;
   }
 
   // Right-hand sides, by unknown, become solutions of K y = b. False where refinement does not come to an end.
   bool solve(std::vector<Column>& b) const {
     std::vector<Column> y(b.size(), Column{}), left = b;
-    double worst = 0;
+    double worst = 0, before = std::numeric_limits<double>::infinity();
     for (int pass = 0; pass < kRefinements; ++pass) {
       std::vector<Column> step(left.size());
       for (std::size_t i = 0; i < left.size(); ++i) step[place_[i]] = left[i];
@@ -66,7 +73,9 @@ class StepMatrix {
         left[r] = sum;
         if (size > 0) worst = std::max(worst, greatest(sum) / size);
       }
-      if (!(worst > kRefined)) break;
+      if (getenv("GX")) fprintf(stderr, "pass %d worst %g most %g\n", pass, worst, most);
+      if (!(worst > kRefined) || !(worst < before / 2)) break;
+      before = worst;
     }
     b = std::move(y);
     return worst <= kMostLeft;
@@ -81,7 +90,8 @@ class StepMatrix {
     return most;
   }
 
-  // Bodies with the rows of their joint, children before parents, then contacts: a group each.
+  // Bodies with the rows of their joint, children before parents, a group each; then what couples more: joints that
+  // close loops, equalities, tendons and contacts.
   void order_unknowns(const Problem& p) {
     place_.resize(unknown_count(p));
     group_.clear();
@@ -90,13 +100,23 @@ class StepMatrix {
     for (int b = p.m.body_count - 1; b >= 0; --b, ++group) {
       for (int k = 0; k < 6; ++k) put(static_cast<std::size_t>(6 * b + k));
       if (p.m.bodies[b].joint < 0) continue;
-      const model::JointData<Dual>& joint = p.m.joints[p.m.bodies[b].joint];
-      const int locks = joint.translation_lock_count + joint.rotation_lock_count;
-      for (int i = 0; i < locks; ++i) put(unknown_of(p, joint.lock_start + i));
-      for (int i = 0; i < joint.axis_count; ++i) put(unknown_of(p, p.axis_base() + joint.axis_start + i));
-      solver::for_each_condensed_row(p, joint, [&](int row) { put(unknown_of(p, row)); });
+      put_joint(p, p.m.joints[p.m.bodies[b].joint], put);
     }
+    for (int j = p.m.joint_count - p.m.loop_count; j < p.m.joint_count; ++j) put_joint(p, p.m.joints[j], put);
+    for (int row = p.m.joint_lock_count; row < p.m.lock_count; ++row) put(unknown_of(p, row));
+    for (int i = p.m.joint_axis_count; i < p.m.axis_count; ++i) put_axis(p, i, put);
     for (int row = p.contact_base(); row < p.row_count(); ++row) put(unknown_of(p, row));
+  }
+  template <typename Put>
+  void put_joint(const Problem& p, const model::JointData<Dual>& joint, Put&& put) {
+    const int locks = joint.translation_lock_count + joint.rotation_lock_count;
+    for (int i = 0; i < locks; ++i) put(unknown_of(p, joint.lock_start + i));
+    for (int i = 0; i < joint.axis_count; ++i) put_axis(p, joint.axis_start + i, put);
+  }
+  template <typename Put>
+  void put_axis(const Problem& p, int i, Put&& put) {
+    put(unknown_of(p, p.axis_base() + i));
+    solver::for_each_row_of_axis(p, i, [&](int row, const Dual&) { put(unknown_of(p, row)); });
   }
 
   void add(std::size_t row, std::size_t column, double value) {
@@ -117,26 +137,28 @@ class StepMatrix {
       for (std::size_t k = 0; k < 3; ++k) add(first + k, first + k, mass);
       for (int r = 0; r < 3; ++r) {
         for (int c = 0; c < 3; ++c) {
-          add(first + 3 + static_cast<std::size_t>(r), first + 3 + static_cast<std::size_t>(c), p.w.I_world[b](r, c).value);
+          add(first + 3 + static_cast<std::size_t>(r), first + 3 + static_cast<std::size_t>(c),
+              p.w.I_world[b](r, c).value);
         }
       }
     }
   }
 
   // The impulse of a row on bodies a and b: -J_Fᵀ.
-  void add_impulse(const Problem& p, int row, const model::Row<Dual>& along, int a, int b) {
+  void add_impulse(const Problem& p, int row, const model::Row<Dual>& along, int a, int b, double sign = 1) {
     for (int k = 0; k < 3; ++k) {
       const auto i = static_cast<std::size_t>(k);
       const std::size_t column = unknown_of(p, row), of_a = static_cast<std::size_t>(6 * a) + i;
-      add(of_a, column, -along.l[k].value), add(of_a + 3, column, -along.k_a[k].value);
+      add(of_a, column, -sign * along.l[k].value), add(of_a + 3, column, -sign * along.k_a[k].value);
       if (b < 0) continue;
       const std::size_t of_b = static_cast<std::size_t>(6 * b) + i;
-      add(of_b, column, along.l[k].value), add(of_b + 3, column, -along.k_b[k].value);
+      add(of_b, column, sign * along.l[k].value), add(of_b + 3, column, -sign * along.k_b[k].value);
     }
   }
 
   // factor J of `along` into equation `row`; Θ where the row is one of q⁺.
-  void add_velocity(const Problem& p, int row, const model::Row<Dual>& along, int a, int b, double factor, bool at_end) {
+  void add_velocity(const Problem& p, int row, const model::Row<Dual>& along, int a, int b, double factor,
+                    bool at_end) {
     const auto turned = [&](const math::Vec3<Dual>& k, int body) {
       if (!at_end) return k;
       const math::Mat3<Dual> turn = constraints::rotate_step_derivative(
@@ -159,57 +181,92 @@ class StepMatrix {
     add(unknown_of(p, row), unknown_of(p, row), value);
   }
 
-  void add_joint(const Problem& p, int j) {
+  void add_locks(const Problem& p, int j) {
     const model::JointData<Dual>& joint = p.m.joints[j];
-    const int a = joint.child, b = joint.parent, locks = joint.translation_lock_count + joint.rotation_lock_count;
+    const int locks = joint.translation_lock_count + joint.rotation_lock_count;
     for (int row = joint.lock_start; row < joint.lock_start + locks; ++row) {
-      add_impulse(p, row, p.w.row_force[row], a, b);
-      add_velocity(p, row, p.w.row[row], a, b, 1, !solver::has_start_rows(p));
+      add_impulse(p, row, p.w.row_force[row], joint.child, joint.parent);
+      add_velocity(p, row, p.w.row[row], joint.child, joint.parent, 1, !solver::has_start_rows(p));
       add_impulse_alone(p, row, p.w.lock_compliance[row].value);
-    }
-    for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
-      const int row = p.axis_base() + i;
-      const bool acts = p.w.axis_beta[i] > 0;
-      if (acts) add_impulse(p, row, p.w.row[row], a, b), add_velocity(p, row, p.w.row[row], a, b, 1, false);
-      add_impulse_alone(p, row, acts ? 1 / p.w.axis_beta[i].value : 1);
-    }
-    for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
-      const model::AxisData<Dual>& axis = p.m.axes[i];
-      if (axis.limit >= 0) {
-        add_unilateral(p, p.limit_base() + axis.limit, a, b,
-                       constraints::limit_law<Dual>(p.m, p.w, p.s, axis.limit).compliance.value);
-      }
-      for (int e = axis.effort_start; e < axis.effort_start + axis.effort_count; ++e) {
-        const int row = p.effort_base() + e;
-        add_impulse(p, row, p.w.row[row], a, b);
-        if (!is_free(p, e)) {
-          add_impulse_alone(p, row, 1);
-          continue;
-        }
-        add_velocity(p, row, p.w.row[row], a, b, 1, false);
-        add_impulse_alone(p, row, p.w.effort_compliance[e].value);
-        if (!(p.w.effort_compliance[e] > 0)) add_proximal(p, row);
-      }
+      if (j >= p.m.joint_count - p.m.loop_count) add_proximal(p, row);
     }
   }
 
-  void add_unilateral(const Problem& p, int row, int a, int b, double compliance) {
-    add_impulse(p, row, p.w.row[row], a, b);
-    if (!presses(p, row)) {
-      add_impulse_alone(p, row, 1);
-      return;
-    }
-    add_velocity(p, row, p.w.row[row], a, b, 1, false);
-    add_impulse_alone(p, row, compliance);
+  void add_equality(const Problem& p, const model::TendonData<Dual>& equality) {
+    const int row = equality.lock;
+    const bool at_end = !solver::has_start_rows(p);
+    constraints::for_each_term(equality, [&](int k) {
+      const model::TendonTermData<Dual>& term = p.m.tendon_terms[k];
+      add_impulse(p, row, p.w.tendon_force[k], term.a, term.b);
+      add_velocity(p, row, at_end ? p.w.tendon_row[k] : p.w.tendon_force[k], term.a, term.b, 1, at_end);
+    });
+    add_impulse_alone(p, row, p.w.lock_compliance[row].value);
     add_proximal(p, row);
+  }
+
+  // Calls f(row between two bodies, a, b, sign) for what makes a row along axis i: that of a joint, or one for each
+  // term of a tendon.
+  template <typename F>
+  void for_each_part(const Problem& p, int i, int row, F&& f) {
+    if (i < p.m.joint_axis_count) {
+      const model::JointData<Dual>& joint = p.m.joints[p.m.axes[i].joint];
+      return f(p.w.row[row], joint.child, joint.parent, 1.0);
+    }
+    const double sign = solver::sign_along(p, i, row).value;
+    constraints::for_each_term(constraints::tendon_of_axis<Dual>(p.m, i), [&](int k) {
+      f(p.w.tendon_force[k], p.m.tendon_terms[k].a, p.m.tendon_terms[k].b, sign);
+    });
+  }
+  void add_impulse_along(const Problem& p, int i, int row) {
+    for_each_part(p, i, row, [&](const model::Row<Dual>& along, int a, int b, double sign) {
+      add_impulse(p, row, along, a, b, sign);
+    });
+  }
+  void add_velocity_along(const Problem& p, int i, int row) {
+    for_each_part(p, i, row, [&](const model::Row<Dual>& along, int a, int b, double sign) {
+      add_velocity(p, row, along, a, b, sign, false);
+    });
+  }
+
+  // The laws along an axis.
+  void add_axis(const Problem& p, int i) {
+    const model::AxisData<Dual>& axis = p.m.axes[i];
+    const int own = p.axis_base() + i;
+    const bool acts = p.w.axis_beta[i] > 0;
+    if (acts) add_impulse_along(p, i, own), add_velocity_along(p, i, own);
+    add_impulse_alone(p, own, acts ? 1 / p.w.axis_beta[i].value : 1);
+    if (axis.limit >= 0) {
+      const int row = p.limit_base() + axis.limit;
+      add_impulse_along(p, i, row);
+      if (presses(p, row)) add_velocity_along(p, i, row);
+      add_complementary(p, row, constraints::limit_law<Dual>(p.m, p.w, p.s, axis.limit).compliance.value);
+    }
+    for (int e = axis.effort_start; e < axis.effort_start + axis.effort_count; ++e) {
+      const int row = p.effort_base() + e;
+      add_impulse_along(p, i, row);
+      if (!is_free(p, e)) {
+        add_impulse_alone(p, row, 1);
+        continue;
+      }
+      add_velocity_along(p, i, row);
+      add_impulse_alone(p, row, p.w.effort_compliance[e].value);
+      if (!(p.w.effort_compliance[e] > 0)) add_proximal(p, row);
+    }
+  }
+
+  // What the impulse of a unilateral row is to the row itself.
+  void add_complementary(const Problem& p, int row, double compliance) {
+    add_impulse_alone(p, row, presses(p, row) ? compliance : 1);
+    if (presses(p, row)) add_proximal(p, row);
   }
 
   void add_contact(const Problem& p, int i) {
     const model::Contact<Dual>& c = p.w.contacts[i];
     const int row = p.contact_base() + 3 * i;
-    add_unilateral(p, row, c.body_a, c.body_b,
-                   constraints::normal_law<Dual>(p.m, p.w, p.s, i, p.w.row_scale[row], p.w.lambda[row]).compliance.value);
-    for (int k = 1; k < 3; ++k) add_impulse(p, row + k, p.w.row[row + k], c.body_a, c.body_b);
+    if (presses(p, row)) add_velocity(p, row, p.w.row[row], c.body_a, c.body_b, 1, false);
+    add_complementary(
+        p, row, constraints::normal_law<Dual>(p.m, p.w, p.s, i, p.w.row_scale[row], p.w.lambda[row]).compliance.value);
+    for (int k = 0; k < 3; ++k) add_impulse(p, row + k, p.w.row[row + k], c.body_a, c.body_b);
     const Friction friction = friction_at(p, i);
     if (friction == Friction::kSlides) return add_sliding(p, i);
     for (int k = 1; k < 3; ++k) {

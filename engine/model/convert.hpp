@@ -13,27 +13,16 @@ using math::cast;
 
 template <typename To>
 BodyData<To> convert(const BodyData<double>& a) {
-  return {To(a.mass),
-          cast<To>(a.inertia),
-          a.joint,
-          a.parent,
-          a.child_joint_start,
-          a.child_joint_count,
-          a.loop_start,
-          a.loop_count,
-          a.tree_start,
-          a.tree_size,
-          a.inverse_start,
-          To(a.lent_mass),
-          To(a.lent_inertia),
-          cast<To>(a.p_origin)};
+  return {To(a.mass),         cast<To>(a.inertia), a.joint,      a.parent,    a.child_joint_start, a.child_joint_count,
+          a.loop_start,       a.loop_count,        a.tree_start, a.tree_size, a.inverse_start,     To(a.lent_mass),
+          To(a.lent_inertia), cast<To>(a.p_origin)};
 }
 
 template <typename To>
 BodyForceData<To> convert(const BodyForceData<double>& a) {
-  return {To(a.lift_mass), cast<To>(a.lift_moment), To(a.drag),          cast<To>(a.p_drag),
-          a.fluid_part_start, a.fluid_part_count,         a.has_fluid_ellipsoids, a.site_use_start,
-          a.site_use_count,   To(a.stiffness),         cast<To>(a.p_rest),  cast<To>(a.q_rest)};
+  return {To(a.lift_mass),    cast<To>(a.lift_moment), To(a.drag),       cast<To>(a.p_drag), a.fluid_part_start,
+          a.fluid_part_count, a.has_fluid_ellipsoids,  a.site_use_start, a.site_use_count,   To(a.stiffness),
+          cast<To>(a.p_rest), cast<To>(a.q_rest)};
 }
 
 template <typename To>
@@ -149,15 +138,14 @@ ActuatorCurves<To> convert(const ActuatorCurves<double>& a) {
 
 template <typename To>
 ActivationData<To> convert(const ActivationData<double>& a) {
-  return {a.control,      a.kind,        To(a.lower), To(a.upper),     To(a.time),
-          To(a.least), To(a.most), a.is_early,     To(a.fall_time), To(a.smoothing)};
+  return {a.control,   a.kind,     To(a.lower), To(a.upper),     To(a.time),
+          To(a.least), To(a.most), a.is_early,  To(a.fall_time), To(a.smoothing)};
 }
 
 template <typename To>
 TendonData<To> convert(const TendonData<double>& a) {
-  TendonData<To> b{
-      a.axis,       a.lock, a.term_start, a.term_count,       a.span_start,     a.span_count,         a.side_start,
-      a.side_count, a.node, {},           To(a.stiffness), To(a.damping), To(a.spring_slack)};
+  TendonData<To> b{a.axis,       a.lock, a.term_start, a.term_count,    a.span_start,  a.span_count,      a.side_start,
+                   a.side_count, a.node, {},           To(a.stiffness), To(a.damping), To(a.spring_slack)};
   for (int k = 0; k < 5; ++k) b.polynomial[k] = To(a.polynomial[k]);
   b.softness = a.softness, b.is_soft = a.is_soft;
   return b;
@@ -195,31 +183,29 @@ EffortData<To> convert(const EffortData<double>& a) {
 
 template <typename To>
 ShapeData<To> convert(const ShapeData<double>& a) {
-  return {a.kind,
-          a.body,
-          cast<To>(a.size),
-          cast<To>(a.p_CS),
-          cast<To>(a.q_CS),
-          To(a.bounding_radius),
-          a.hull_start,
-          a.hull_stride,
-          a.hull_count};
+  return {a.kind,       a.body,        cast<To>(a.size), cast<To>(a.p_CS), cast<To>(a.q_CS), To(a.bounding_radius),
+          a.hull_start, a.hull_stride, a.hull_count};
 }
 
 template <typename To>
 PairData<To> convert(const PairData<double>& a) {
-  return {a.shape_a,          a.shape_b,        To(a.friction), To(a.restitution),
-          To(a.stiffness), To(a.damping), a.contact_max};
+  return {a.shape_a, a.shape_b, To(a.friction), To(a.restitution), To(a.stiffness), To(a.damping), a.contact_max};
 }
 
 template <typename To>
-MomentFriction<To> convert(const MomentFriction<double>& a) { return {To(a.torsional), To(a.rolling)}; }
+MomentFriction<To> convert(const MomentFriction<double>& a) {
+  return {To(a.torsional), To(a.rolling)};
+}
 
 template <typename To>
-SurfaceMotion<To> convert(const SurfaceMotion<double>& a) { return {cast<To>(a.v), cast<To>(a.omega)}; }
+SurfaceMotion<To> convert(const SurfaceMotion<double>& a) {
+  return {cast<To>(a.v), cast<To>(a.omega)};
+}
 
 template <typename To>
-ImpedanceData<To> convert(const ImpedanceData<double>& a) { return cast_impedance<To>(a); }
+ImpedanceData<To> convert(const ImpedanceData<double>& a) {
+  return cast_impedance<To>(a);
+}
 
 template <typename To>
 SensorFrame<To> convert(const SensorFrame<double>& a) {
@@ -252,11 +238,8 @@ SensorData<To> convert(const SensorData<double>& a) {
 
 template <typename To>
 SensorPart<To> convert(const SensorPart<double>& a) {
-  return {a.body,
-          a.is_root,
-          To(a.mass),
-          cast<To>(a.p),
-          {cast<To>(a.I_row[0]), cast<To>(a.I_row[1]), cast<To>(a.I_row[2])}};
+  return {
+      a.body, a.is_root, To(a.mass), cast<To>(a.p), {cast<To>(a.I_row[0]), cast<To>(a.I_row[1]), cast<To>(a.I_row[2])}};
 }
 
 template <typename To>
@@ -265,7 +248,9 @@ LockSoftness<To> convert(const LockSoftness<double>& a) {
 }
 
 template <typename To>
-MocapData<To> convert(const MocapData<double>& a) { return {cast<To>(a.p_WM), cast<To>(a.q_WM)}; }
+MocapData<To> convert(const MocapData<double>& a) {
+  return {cast<To>(a.p_WM), cast<To>(a.q_WM)};
+}
 
 template <typename To, typename T>
 auto convert_all(const std::vector<T>& from) {

@@ -7,8 +7,6 @@ namespace axion {
 
 enum class LawWithoutDerivative : std::int32_t {
   kNone,             // the derivative is exact
-  kClosedLoop,       // joints that close loops
-  kTendon,           // tendons and equalities of coordinates
   kSoftContact,      // soft contacts, limits and friction
   kRollingFriction,  // torsional and rolling friction
   kShape,            // contacts of cylinders, ellipsoids, meshes and height fields
@@ -25,10 +23,6 @@ constexpr const char* name_of(LawWithoutDerivative law) {
   switch (law) {
     case kNone:
       break;
-    case kClosedLoop:
-      return "closed loop";
-    case kTendon:
-      return "tendon or equality of coordinates";
     case kSoftContact:
       return "soft contact";
     case kRollingFriction:

@@ -23,7 +23,7 @@ constexpr double kCoordinateBytes = 256;
 // The messages number as the engine does.
 static_assert(static_cast<int>(LinearisationMethod::kExact) == v1::LINEARIZE_METHOD_EXACT &&
               static_cast<int>(LinearisationMethod::kDifferences) == v1::LINEARIZE_METHOD_DIFFERENCES);
-static_assert(static_cast<int>(LawWithoutDerivative::kClosedLoop) == v1::LINEARIZE_LAW_CLOSED_LOOP &&
+static_assert(static_cast<int>(LawWithoutDerivative::kSoftContact) == v1::LINEARIZE_LAW_SOFT_CONTACT &&
               static_cast<int>(LawWithoutDerivative::kOther) == v1::LINEARIZE_LAW_OTHER);
 
 // Numbers of a world and step.
@@ -66,8 +66,9 @@ absl::StatusOr<LinearisationOutput> make_answer(const LinearizeSizes& s, bool se
   const LinearizeShape A{n, k, x, x}, B{n, k, x, s.nu}, C{n, k, y, x}, D{n, k, y, s.nu};
   const LinearizeShape position{n, k + 1, s.nq}, velocity{n, k + 1, s.nv}, activation{n, k + 1, s.activations};
   const LinearizeShape readings{n, k, y}, per_step{n, k}, kink{n, k, x + s.nu};
-  const double bytes = bytes_of({A, B, C, D, position, velocity, activation, readings, per_step, per_step, per_step, kink}) +
-                       kCoordinateBytes * static_cast<double>(x);
+  const double bytes =
+      bytes_of({A, B, C, D, position, velocity, activation, readings, per_step, per_step, per_step, kink}) +
+      kCoordinateBytes * static_cast<double>(x);
   if (absl::Status room = take_room(bytes, limits, memory); !room.ok()) return room;
   LinearisationOutput out;
   out.A = make_doubles(A, *response.mutable_a()), out.B = make_doubles(B, *response.mutable_b());

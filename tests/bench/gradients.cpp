@@ -1,12 +1,12 @@
 // axion-gradients: how far exact linearisations of steps are from differences, and what both cost.
 //
-//   axion-gradients MODEL... [--dt DT] [--states N] [--solver ...]
+//   axion-gradients MODEL... [--dt DT] [--states N] [--difference D]
 //
 // Each MJCF file is stepped under random controls that hold for 50 ms, and linearised in N states on the way, on one
 // thread: exactly, and by differences of fourth order, which are made of two of second. Prints one JSON object a model:
-// the worst error of a column without a kink, of the greatest entry of its block (positions or rates by positions, rates
-// or controls), how many columns had a kink by differences, how many states were linearised exactly and why others were
-// not, and the least time of a linearisation either way. Exit codes: 0; 2 for a wrong command line.
+// the worst error of a column without a kink, of the greatest entry of its block (positions or rates by positions,
+// rates or controls), how many columns had a kink by differences, how many states were linearised exactly and why
+// others were not, and the least time of a linearisation either way. Exit codes: 0; 2 for a wrong command line.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -151,10 +151,11 @@ void measure(const std::string& path, double dt, int states, double difference) 
     difference_seconds = std::min(difference_seconds, std::min(one.seconds, two.seconds));
     compare(exact, one, two, nv, x, nu, error);
   }
-  std::printf("{\"model\": \"%s\", \"dt\": %g, \"x\": %zu, \"u\": %zu, \"states\": %d, \"exact\": %d, \"worst_error\": %.3g, "
-              "\"where\": \"%s\", \"columns\": %d, \"kinks\": %d, \"exact_us\": %.1f, \"differences_us\": %.1f, \"laws\": {",
-              path.substr(path.rfind('/') + 1).c_str(), dt, x, nu, states, exact_states, error.worst,
-              error.where.c_str(), error.columns, error.kinks, 1e6 * exact_seconds, 1e6 * difference_seconds);
+  std::printf(
+      "{\"model\": \"%s\", \"dt\": %g, \"x\": %zu, \"u\": %zu, \"states\": %d, \"exact\": %d, \"worst_error\": %.3g, "
+      "\"where\": \"%s\", \"columns\": %d, \"kinks\": %d, \"exact_us\": %.1f, \"differences_us\": %.1f, \"laws\": {",
+      path.substr(path.rfind('/') + 1).c_str(), dt, x, nu, states, exact_states, error.worst, error.where.c_str(),
+      error.columns, error.kinks, 1e6 * exact_seconds, 1e6 * difference_seconds);
   bool first = true;
   for (const auto& [law, count] : laws) {
     std::printf("%s\"%s\": %d", first ? "" : ", ", law.c_str(), count);
@@ -168,7 +169,7 @@ void measure(const std::string& path, double dt, int states, double difference) 
 
 int main(int argc, char** argv) {
   std::vector<std::string> models;
-  double dt = 0.02, difference = 1e-4;
+  double dt = 0.02, difference = 1e-5;
   int states = 20;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];

@@ -94,7 +94,7 @@ class Linearisation:
     method : numpy.ndarray
         How the matrices of each step were made, "exact" or "differences": str [n, k].
     law : numpy.ndarray
-        Which law has no exact derivative yet, where that was asked for, such as "closed loop" or "soft contact"; else "":
+        Which law has no exact derivative yet, where that was asked for, such as "soft contact" or "shape"; else "":
         str [n, k].
     """
 

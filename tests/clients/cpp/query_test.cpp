@@ -115,7 +115,8 @@ TEST_F(QueryTest, linearisations_ask_for_what_they_are_told) {
   ASSERT_TRUE(batch->linearize(asked, worlds).ok());
   for (const char* part :
        {"world_indices: 1 world_indices: 3", "start { joint_position { dtype: DTYPE_FLOAT64 shape: 2 shape: 3",
-        "control { dtype: DTYPE_FLOAT64 shape: 2 shape: 2 shape: 3", "difference: 1e-05", "method: LINEARIZE_METHOD_DIFFERENCES"}) {
+        "control { dtype: DTYPE_FLOAT64 shape: 2 shape: 2 shape: 3", "difference: 1e-05",
+        "method: LINEARIZE_METHOD_DIFFERENCES"}) {
     EXPECT_NE(simulation_.query.find(part), std::string::npos) << simulation_.query;
   }
   EXPECT_EQ(simulation_.query.find("sensors"), std::string::npos) << simulation_.query;

@@ -28,7 +28,9 @@ struct Answer {
     velocity.resize(states * nv), activation.resize(states * na), sensors.resize(n * ny);
     outcome.resize(n), kink.resize(n * (x + nu)), method.resize(n), law.resize(n);
   }
-  LinearisationOutput views() { return {A, B, C, D, position, velocity, activation, sensors, outcome, kink, method, law}; }
+  LinearisationOutput views() {
+    return {A, B, C, D, position, velocity, activation, sensors, outcome, kink, method, law};
+  }
   bool operator==(const Answer&) const = default;
 
   std::size_t nv, na, nu, ny, x;
