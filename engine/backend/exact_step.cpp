@@ -17,6 +17,8 @@ struct ExactStep::Derivative {
     return user;
   }
 
+  static gradient::SolvedStep solved(const ExactStep& from);
+
   gradient::StepDerivative step;
 };
 
@@ -51,11 +53,23 @@ Status ExactStep::keep_before() {
 
 Status ExactStep::keep_after() { return keep(after_); }
 
-Result<LawWithoutDerivative> ExactStep::find(double difference, const StepMatrices& out) {
+gradient::SolvedStep ExactStep::Derivative::solved(const ExactStep& from) {
+  const auto m = model::batch_view(from.batch_.model().arrays<double>().view(), from.batch_.spec().options);
+  const auto state = [&m](const std::vector<std::byte>& block) {
+    return world::bind_state(m, const_cast<std::byte*>(block.data()));
+  };
+  return {state(from.before_), state(from.after_), from.rates_};
+}
+
+LawWithoutDerivative ExactStep::begin(bool senses) {
   if (derivative_ == nullptr) derivative_ = std::make_unique<Derivative>(batch_);
-  const auto m = model::batch_view(batch_.model().arrays<double>().view(), batch_.spec().options);
-  return derivative_->step.find(world::bind_state(m, before_.data()), rates_, world::bind_state(m, after_.data()),
-                                difference, {out.A, out.B, out.C, out.D, out.kink});
+  return derivative_->step.begin(Derivative::solved(*this), senses);
+}
+
+LawWithoutDerivative ExactStep::find_columns(std::size_t first, double difference, const StepMatrices& out) {
+  static_assert(kColumns == math::kDualLanes);
+  return derivative_->step.find_columns(Derivative::solved(*this), static_cast<int>(first), difference,
+                                        {out.A, out.B, out.C, out.D, out.kink});
 }
 
 }  // namespace axion::backend

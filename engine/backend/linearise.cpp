@@ -71,9 +71,8 @@ class Differences final : public Linearisation {
       const std::size_t launch = item % items_of_step_;
       row_ = item / items_of_step_ / steps_, step_ = item / items_of_step_ % steps_;
       const std::size_t column = launch == 0 ? 0 : (launch - 1) * columns_at_once_;
-      if (launch > 0 && is_exact_) continue;
-      const Status status =
-          launch == 0 ? go_on() : differentiate(column, std::min(column + columns_at_once_, sizes_.columns()));
+      const std::size_t end = std::min(column + columns_at_once_, sizes_.columns());
+      const Status status = launch == 0 ? go_on() : is_exact_ ? go_on_exactly(column, end) : differentiate(column, end);
       if (!status.ok()) return status;
     }
     return {};
@@ -126,39 +125,65 @@ class Differences final : public Linearisation {
     if (!is_frozen_) after_ = {rows.position, rows.velocity, rows.activation};
     if (step_ + 1 == steps_) keep_state(after_, steps_);
     if (!out_.outcome.empty()) out_.outcome[step_at()] = outcome_;
-    return find_exactly();
+    return begin_exactly();
   }
 
-  // The matrices from the step itself, where that is asked for and its laws allow it: then no difference is taken.
-  Status find_exactly() {
-    const std::size_t x = sizes_.x();
+  // The first columns of the matrices from the step itself, where that is asked for and its laws allow it.
+  Status begin_exactly() {
     LawWithoutDerivative law = LawWithoutDerivative::kNone;
-    is_exact_ = false;
-    if (spec_.method == LinearisationMethod::kExact) {
+    is_exact_ = spec_.method == LinearisationMethod::kExact;
+    if (is_exact_) {
       if (Status s = exact_->keep_after(); !s.ok()) return s;
-      StepMatrices matrices{part(out_.A, x * x),
-                            part(out_.B, x * sizes_.nu),
-                            part(out_.C, sizes_.ny * x),
-                            part(out_.D, sizes_.ny * sizes_.nu),
-                            {}};
-      if (!out_.kink.empty()) matrices.kink = out_.kink.subspan(step_at() * sizes_.columns(), sizes_.columns());
-      auto found = exact_->find(spec_.difference, matrices);
-      if (!found.ok()) return found.error();
-      law = is_frozen_ ? LawWithoutDerivative::kRemedy : found.value();
+      law = is_frozen_ ? LawWithoutDerivative::kRemedy : exact_->begin(!out_.C.empty() || !out_.D.empty());
+      if (law == LawWithoutDerivative::kNone && sizes_.columns() > 0) law = find_exactly(0);
       is_exact_ = law == LawWithoutDerivative::kNone;
-      if (is_exact_) clear_held_columns();
     }
-    if (!out_.law.empty()) out_.law[step_at()] = law;
-    if (!out_.method.empty()) {
-      out_.method[step_at()] = is_exact_ ? LinearisationMethod::kExact : LinearisationMethod::kDifferences;
+    note_method(law);
+    return {};
+  }
+
+  // The exact columns that begin within [first, last). A law that turns out to have no derivative has all columns up to
+  // there taken by differences.
+  Status go_on_exactly(std::size_t first, std::size_t last) {
+    const std::size_t width = ExactStep::kColumns;
+    for (std::size_t c = (first + width - 1) / width * width; c < last; c += width) {
+      if (c == 0) continue;  // there with the step
+      const LawWithoutDerivative law = find_exactly(c);
+      if (law == LawWithoutDerivative::kNone) continue;
+      is_exact_ = false;
+      note_method(law);
+      for (std::size_t start = 0; start < last; start += columns_at_once_) {
+        if (Status s = differentiate(start, std::min(start + columns_at_once_, last)); !s.ok()) return s;
+      }
+      return {};
     }
     return {};
   }
 
-  // Nothing comes of inputs that their bounds hold.
-  void clear_held_columns() const {
+  LawWithoutDerivative find_exactly(std::size_t first) {
     const std::size_t x = sizes_.x();
-    for (std::size_t c = 2 * sizes_.nv; c < sizes_.columns(); ++c) {
+    StepMatrices matrices{part(out_.A, x * x),
+                          part(out_.B, x * sizes_.nu),
+                          part(out_.C, sizes_.ny * x),
+                          part(out_.D, sizes_.ny * sizes_.nu),
+                          {}};
+    if (!out_.kink.empty()) matrices.kink = out_.kink.subspan(step_at() * sizes_.columns(), sizes_.columns());
+    const LawWithoutDerivative law = exact_->find_columns(first, spec_.difference, matrices);
+    clear_held_columns(first, std::min(first + ExactStep::kColumns, sizes_.columns()));
+    return law;
+  }
+
+  void note_method(LawWithoutDerivative law) {
+    if (!out_.law.empty()) out_.law[step_at()] = law;
+    if (!out_.method.empty()) {
+      out_.method[step_at()] = is_exact_ ? LinearisationMethod::kExact : LinearisationMethod::kDifferences;
+    }
+  }
+
+  // Nothing comes of inputs that their bounds hold.
+  void clear_held_columns(std::size_t first, std::size_t last) const {
+    const std::size_t x = sizes_.x();
+    for (std::size_t c = std::max(first, 2 * sizes_.nv); c < last; ++c) {
       const bool of_state = c < x;
       if (!bounds_of(c).hold(of_state ? now_.activation[c - 2 * sizes_.nv] : control_[c - x])) continue;
       const std::size_t width = of_state ? x : sizes_.nu, column = of_state ? c : c - x;

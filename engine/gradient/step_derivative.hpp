@@ -32,6 +32,12 @@ namespace axion::gradient {
 
 inline constexpr int kMostUnknowns = 1024;  // of a matrix of 8 MB
 
+// A step, from a state that was reset and set, to the state after it; `rates` are joint_velocity before.
+struct SolvedStep {
+  model::WorldState<double> before, after;
+  const std::vector<double>& rates;
+};
+
 // Where the matrices of one step go, row-major; empty: not wanted.
 struct MatrixRows {
   std::span<double> A, B, C, D;
@@ -40,6 +46,8 @@ struct MatrixRows {
 
 class StepDerivative {
  public:
+  using Law = LawWithoutDerivative;
+
   StepDerivative(const model::ModelArrays<double>& arrays, const model::UserLayout<double>& user,
                  const model::SolverOptions& options, double dt, const DualStepRunner& runner)
       : world_(arrays, user, options, dt), start_(world_), counts_(coordinate_counts(world_)), runner_(runner) {
@@ -48,25 +56,51 @@ class StepDerivative {
     activation_ = numbers(counts_.activations), sensors_ = numbers(world_.m.sensors.size);
   }
 
-  // `rates` are joint_velocity before the step. The law without a derivative, or kNone.
-  LawWithoutDerivative find(const model::WorldState<double>& before, const std::vector<double>& rates,
-                            const model::WorldState<double>& after, double difference, const MatrixRows& out) {
-    if (const auto law = law_of_model(); law != LawWithoutDerivative::kNone) return law;
-    if (const auto law = law_of_step(after); law != LawWithoutDerivative::kNone) return law;
+  // Which law of a step has no derivative, as far as that can be told without one; and with `senses` sensors are wanted.
+  Law begin(const SolvedStep& solved, bool senses) {
+    if (const auto law = law_of_model(); law != Law::kNone) return law;
+    if (const auto law = law_of_step(solved.after); law != Law::kNone) return law;
     double mass = 0;
-    for (int b = 0; b < world_.m.body_count; ++b) mass += world_.m.bodies[b].mass.value * before.mass_scale[b];
+    for (int b = 0; b < world_.m.body_count; ++b) mass += world_.m.bodies[b].mass.value * solved.before.mass_scale[b];
     least_load_ = kLeastLoad * mass * math::kGravity * world_.settings.dt.value;
-    senses_ = !out.C.empty() || !out.D.empty();
-    for (int first = 0; first < counts_.all(); first += math::kDualLanes) {
-      const auto law = find_columns(before, rates, after, first, difference, out);
-      if (law != LawWithoutDerivative::kNone) return law;
-    }
-    return LawWithoutDerivative::kNone;
+    senses_ = senses;
+    return Law::kNone;
+  }
+
+  // Columns of the coordinates `first` to first + kDualLanes - 1, as many as there are; those from zero on come first.
+  // Kinks are looked for within `difference`.
+  Law find_columns(const SolvedStep& solved, int first, double difference, const MatrixRows& out) {
+    const model::WorldState<double>& after = solved.after;
+    world_.load(solved.before, after);
+    model::ModelView<Dual> m = world_.m;
+    if (m.mocap_count > 0) world::stand_on_mocaps(team_, m, world_.w);
+    start_.seed(m, world_, solved.rates, first);
+    DualStep step{{m, world_.w, world_.settings, world_.settings.joint_mode, after.record->contact_count},
+                  world_.user()};
+    step.senses = senses_, step.difference = difference, step.least_load = least_load_;
+    residual_.resize(unknown_count(step.p));
+    step.residual = residual_.data();
+    step.position = position_.data(), step.velocity = velocity_.data();
+    step.activation = activation_.data(), step.sensors = sensors_.data();
+    if (const Law law = runner_.begin(step, after); law != Law::kNone) return law;
+    if (getenv("GX")) fprintf(stderr, "ratio %g\n", step.ratio.value);
+    if (!(step.ratio.value <= kMostResidual)) return Law::kOther;
+    if (first == 0 && !matrix_.build(step.p)) return Law::kSingular;
+    slopes_.resize(residual_.size());
+    for (std::size_t i = 0; i < slopes_.size(); ++i) slopes_[i] = -residual_[i].slope;
+    if (!matrix_.solve(slopes_)) return Law::kSingular;
+    runner_.end(step, slopes_.data());
+    if (getenv("GX") && first == 0)
+      for (int b = 0; b < world_.m.body_count; ++b)
+        fprintf(stderr, "b %d: %g %g %g %g\n", b, distance(world_.w.x[b], after.x[b]),
+                distance(world_.w.q[b].vec(), after.q[b].vec()), distance(world_.w.v_at_pose[b], after.v_at_pose[b]),
+                distance(world_.w.omega_at_pose[b], after.omega_at_pose[b]));
+    if (first == 0 && !is_result(after)) return Law::kOther;
+    put_columns(first, step.is_kink, out);
+    return Law::kNone;
   }
 
  private:
-  using Law = LawWithoutDerivative;
-
   static constexpr double kLeastLoad = 1e-8;    // of the impulse of gravity in a step
   static constexpr double kMostResidual = 100;  // tolerances, of the solution put in again
   static constexpr double kSameResult = 1e-8;   // m, rad, m/s, rad/s, of what comes out
@@ -92,31 +126,6 @@ class StepDerivative {
     }
     const int rows = m.contact_base() + 3 * after.record->contact_count;
     return 6 * m.body_count + rows > kMostUnknowns ? Law::kSize : Law::kNone;
-  }
-
-  Law find_columns(const model::WorldState<double>& before, const std::vector<double>& rates,
-                   const model::WorldState<double>& after, int first, double difference, const MatrixRows& out) {
-    world_.load(before, after);
-    model::ModelView<Dual> m = world_.m;
-    if (m.mocap_count > 0) world::stand_on_mocaps(team_, m, world_.w);
-    start_.seed(m, world_, rates, first);
-    DualStep step{{m, world_.w, world_.settings, world_.settings.joint_mode, after.record->contact_count},
-                  world_.user()};
-    step.senses = senses_, step.difference = difference, step.least_load = least_load_;
-    residual_.resize(unknown_count(step.p));
-    step.residual = residual_.data();
-    step.position = position_.data(), step.velocity = velocity_.data();
-    step.activation = activation_.data(), step.sensors = sensors_.data();
-    if (const Law law = runner_.begin(step, after); law != Law::kNone) return law;
-    if (!(step.ratio.value <= kMostResidual)) return Law::kOther;
-    if (first == 0 && !matrix_.build(step.p)) return Law::kSingular;
-    slopes_.resize(residual_.size());
-    for (std::size_t i = 0; i < slopes_.size(); ++i) slopes_[i] = -residual_[i].slope;
-    if (!matrix_.solve(slopes_)) return Law::kSingular;
-    runner_.end(step, slopes_.data());
-    if (first == 0 && !is_result(after)) return Law::kOther;
-    put_columns(first, step.is_kink, out);
-    return Law::kNone;
   }
 
   // Whether the bodies are where the step left them.

@@ -30,7 +30,7 @@ inline constexpr double kSmallProximal = 1e-9;  // of a row's scale
 inline constexpr int kRefinements = 12;
 // What refinement comes below, and what is left at most, of the terms that an equation is summed of, or of kNoTerm of
 // what they could be.
-inline constexpr double kRefined = 1e-13, kMostLeft = 1e-9, kNoTerm = 1e-3;
+inline constexpr double kRefined = 1e-11, kMostLeft = 1e-6, kNoTerm = 1e-3;
 
 class StepMatrix {
  public:

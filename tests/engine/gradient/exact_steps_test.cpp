@@ -172,7 +172,11 @@ TEST(ExactSteps, tendons_equalities_and_loops) {
       </body>      </body></body>)";
   Moving loop(mjcf(four_bar, R"(<equality><connect body1="rod" anchor=".1 0 -.7"/></equality>)"), {}, 3);
   const Answer exact = loop.answer(LinearisationMethod::kExact, 1e-6);
-  if (exact.method[0] == LinearisationMethod::kExact) EXPECT_LT(worst_error(loop, 1e-5), 1e-6);
+  if (exact.method[0] == LinearisationMethod::kExact) {
+    EXPECT_LT(worst_error(loop, 1e-5), 1e-6);
+  } else {
+    EXPECT_EQ(exact.law[0], LawWithoutDerivative::kRemedy) << "redundant rows of a loop may end above the tolerance";
+  }
 }
 
 TEST(ExactSteps, sensors_have_exact_matrices) {
