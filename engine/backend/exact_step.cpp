@@ -27,6 +27,7 @@ ExactStep::~ExactStep() = default;
 
 std::int64_t ExactStep::memory_bytes(const EngineBatch& batch) {
   const auto m = model::batch_view(batch.model().arrays<double>().view(), batch.spec().options);
+  if (6 * m.body_count + m.contact_base() > gradient::kMostUnknowns) return 0;
   const world::WorldBytes bytes = world::world_bytes(m);
   constexpr std::size_t numbers = sizeof(math::Dual) / sizeof(double);
   const std::size_t unknowns = std::min<std::size_t>(model::unknown_count(m), gradient::kMostUnknowns);
@@ -61,9 +62,11 @@ gradient::SolvedStep ExactStep::Derivative::solved(const ExactStep& from) {
   return {state(from.before_), state(from.after_), from.rates_};
 }
 
-LawWithoutDerivative ExactStep::begin(bool senses) {
-  if (derivative_ == nullptr) derivative_ = std::make_unique<Derivative>(batch_);
-  return derivative_->step.begin(Derivative::solved(*this), senses);
+LawWithoutDerivative ExactStep::law_of_step() {
+  const auto m = model::batch_view(batch_.common_model().arrays.view(), batch_.spec().options);
+  const LawWithoutDerivative law = gradient::law_of_step(m, world::bind_state(m, after_.data()));
+  if (law == LawWithoutDerivative::kNone && derivative_ == nullptr) derivative_ = std::make_unique<Derivative>(batch_);
+  return law;
 }
 
 LawWithoutDerivative ExactStep::find_columns(std::size_t first, double difference, const StepMatrices& out) {

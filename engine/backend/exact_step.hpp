@@ -33,9 +33,8 @@ class ExactStep {
   // The state that the first world has now: it was reset and set, and is about to be stepped; or has been.
   Status keep_before();
   Status keep_after();
-  // The law for which the step between them has no exact matrices, or kNone as far as that can be told at once. With
-  // `senses` those of sensors are wanted.
-  LawWithoutDerivative begin(bool senses);
+  // The law for which the step between them has no exact matrices, or kNone as far as the state after it tells.
+  LawWithoutDerivative law_of_step();
   // Columns `first` and on, kColumns of them or as many as there are; the first of all come first. The law for which
   // there are none, or kNone: then they are written. Kinks are looked for within `difference`.
   static constexpr std::size_t kColumns = 8;

@@ -134,7 +134,7 @@ class Differences final : public Linearisation {
     is_exact_ = spec_.method == LinearisationMethod::kExact;
     if (is_exact_) {
       if (Status s = exact_->keep_after(); !s.ok()) return s;
-      law = is_frozen_ ? LawWithoutDerivative::kRemedy : exact_->begin(!out_.C.empty() || !out_.D.empty());
+      law = is_frozen_ ? LawWithoutDerivative::kRemedy : exact_->law_of_step();
       if (law == LawWithoutDerivative::kNone && sizes_.columns() > 0) law = find_exactly(0);
       is_exact_ = law == LawWithoutDerivative::kNone;
     }

@@ -32,6 +32,25 @@ namespace axion::gradient {
 
 inline constexpr int kMostUnknowns = 1024;  // of a matrix of 8 MB
 
+// Which law of a step has no derivative, as far as the state after it tells.
+inline LawWithoutDerivative law_of_step(const model::ModelView<double>& m, const model::WorldState<double>& after) {
+  using Law = LawWithoutDerivative;
+  const model::StepRecord& record = *after.record;
+  if (m.is_soft) return Law::kSoftContact;
+  if (m.moment_capacity > 0) return Law::kRollingFriction;
+  if (record.outcome != kConverged) return Law::kRemedy;
+  const bool turns =
+      record.joint_mode != model::JointMode::kPrevious && record.joint_mode != model::JointMode::kBlended;
+  if (turns && m.joint_count > 0) return Law::kJointMode;
+  for (int i = 0; i < record.contact_count; ++i) {
+    const model::PairData<double> pair = model::pair_data(m, after.contacts[i].pair);
+    const auto is_round = [&](int shape) { return m.shapes[shape].kind > model::ShapeKind::kBox; };
+    const bool presses = after.lambda_contact[3 * i] > 0;
+    if (presses && (is_round(pair.shape_a) || is_round(pair.shape_b))) return Law::kShape;
+  }
+  return 6 * m.body_count + m.contact_base() + 3 * record.contact_count > kMostUnknowns ? Law::kSize : Law::kNone;
+}
+
 // A step, from a state that was reset and set, to the state after it; `rates` are joint_velocity before.
 struct SolvedStep {
   model::WorldState<double> before, after;
@@ -56,19 +75,8 @@ class StepDerivative {
     activation_ = numbers(counts_.activations), sensors_ = numbers(world_.m.sensors.size);
   }
 
-  // Which law of a step has no derivative, as far as that can be told without one; and with `senses` sensors are wanted.
-  Law begin(const SolvedStep& solved, bool senses) {
-    if (const auto law = law_of_model(); law != Law::kNone) return law;
-    if (const auto law = law_of_step(solved.after); law != Law::kNone) return law;
-    double mass = 0;
-    for (int b = 0; b < world_.m.body_count; ++b) mass += world_.m.bodies[b].mass.value * solved.before.mass_scale[b];
-    least_load_ = kLeastLoad * mass * math::kGravity * world_.settings.dt.value;
-    senses_ = senses;
-    return Law::kNone;
-  }
-
   // Columns of the coordinates `first` to first + kDualLanes - 1, as many as there are; those from zero on come first.
-  // Kinks are looked for within `difference`.
+  // law_of_step finds nothing of the step. Kinks are looked for within `difference`.
   Law find_columns(const SolvedStep& solved, int first, double difference, const MatrixRows& out) {
     const model::WorldState<double>& after = solved.after;
     world_.load(solved.before, after);
@@ -77,24 +85,19 @@ class StepDerivative {
     start_.seed(m, world_, solved.rates, first);
     DualStep step{{m, world_.w, world_.settings, world_.settings.joint_mode, after.record->contact_count},
                   world_.user()};
-    step.senses = senses_, step.difference = difference, step.least_load = least_load_;
+    step.senses = senses_ = !out.C.empty() || !out.D.empty();
+    step.difference = difference, step.least_load = least_load(solved.before);
     residual_.resize(unknown_count(step.p));
     step.residual = residual_.data();
     step.position = position_.data(), step.velocity = velocity_.data();
     step.activation = activation_.data(), step.sensors = sensors_.data();
     if (const Law law = runner_.begin(step, after); law != Law::kNone) return law;
-    if (getenv("GX")) fprintf(stderr, "ratio %g\n", step.ratio.value);
     if (!(step.ratio.value <= kMostResidual)) return Law::kOther;
     if (first == 0 && !matrix_.build(step.p)) return Law::kSingular;
     slopes_.resize(residual_.size());
     for (std::size_t i = 0; i < slopes_.size(); ++i) slopes_[i] = -residual_[i].slope;
     if (!matrix_.solve(slopes_)) return Law::kSingular;
     runner_.end(step, slopes_.data());
-    if (getenv("GX") && first == 0)
-      for (int b = 0; b < world_.m.body_count; ++b)
-        fprintf(stderr, "b %d: %g %g %g %g\n", b, distance(world_.w.x[b], after.x[b]),
-                distance(world_.w.q[b].vec(), after.q[b].vec()), distance(world_.w.v_at_pose[b], after.v_at_pose[b]),
-                distance(world_.w.omega_at_pose[b], after.omega_at_pose[b]));
     if (first == 0 && !is_result(after)) return Law::kOther;
     put_columns(first, step.is_kink, out);
     return Law::kNone;
@@ -105,27 +108,10 @@ class StepDerivative {
   static constexpr double kMostResidual = 100;  // tolerances, of the solution put in again
   static constexpr double kSameResult = 1e-8;   // m, rad, m/s, rad/s, of what comes out
 
-  Law law_of_model() const {
-    const auto& m = world_.m;
-    if (m.is_soft) return Law::kSoftContact;
-    if (m.moment_capacity > 0) return Law::kRollingFriction;
-    return Law::kNone;
-  }
-
-  Law law_of_step(const model::WorldState<double>& after) const {
-    const auto& m = world_.m;
-    if ((after.record->outcome & ~std::uint32_t{kConverged}) != 0) return Law::kRemedy;
-    if ((after.record->outcome & kConverged) == 0) return Law::kRemedy;
-    const auto mode = after.record->joint_mode;
-    const bool turns = mode != model::JointMode::kPrevious && mode != model::JointMode::kBlended;
-    if (turns && m.joint_count > 0) return Law::kJointMode;
-    for (int i = 0; i < after.record->contact_count; ++i) {
-      const model::PairData<Dual> pair = model::pair_data(m, after.contacts[i].pair);
-      const auto is_round = [&](int shape) { return m.shapes[shape].kind > model::ShapeKind::kBox; };
-      if (is_round(pair.shape_a) || is_round(pair.shape_b)) return Law::kShape;
-    }
-    const int rows = m.contact_base() + 3 * after.record->contact_count;
-    return 6 * m.body_count + rows > kMostUnknowns ? Law::kSize : Law::kNone;
+  double least_load(const model::WorldState<double>& before) const {
+    double mass = 0;
+    for (int b = 0; b < world_.m.body_count; ++b) mass += world_.m.bodies[b].mass.value * before.mass_scale[b];
+    return kLeastLoad * mass * math::kGravity * world_.settings.dt.value;
   }
 
   // Whether the bodies are where the step left them.
@@ -200,7 +186,6 @@ class StepDerivative {
   StepMatrix matrix_;
   std::vector<Dual> residual_, position_, velocity_, activation_, sensors_;
   std::vector<math::Slopes> slopes_;
-  double least_load_ = 0;
   bool senses_ = false;
 };
 

@@ -15,8 +15,6 @@
 #include "engine/gradient/dual_world.hpp"
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -46,9 +44,7 @@ class StepMatrix {
     for (int i = 0; i < p.m.axis_count; ++i) add_axis(p, i);
     for (int t = p.m.tendon_axis_count; t < p.m.tendon_count; ++t) add_equality(p, p.m.tendons[t]);
     for (int i = 0; i < p.contact_count; ++i) add_contact(p, i);
-    const bool ok = elimination_.factorise();
-    if (getenv("GX")) fprintf(stderr, "factorise %d n %zu\n", ok, elimination_.size());
-    return ok;
+    return elimination_.factorise();
   }
 
   // Right-hand sides, by unknown, become solutions of K y = b. False where refinement does not come to an end.
@@ -73,7 +69,6 @@ class StepMatrix {
         left[r] = sum;
         if (size > 0) worst = std::max(worst, greatest(sum) / size);
       }
-      if (getenv("GX")) fprintf(stderr, "pass %d worst %g most %g\n", pass, worst, most);
       if (!(worst > kRefined) || !(worst < before / 2)) break;
       before = worst;
     }
