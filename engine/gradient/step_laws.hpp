@@ -134,12 +134,7 @@ class Kinks {
 
  private:
   void find_unilateral(const solver::Problem<Dual>& p, int row) {
-    const Dual impulse = p.w.lambda[row];
-    if (impulse.value > least_) {
-      pass(impulse - Dual(least_));
-    } else {
-      pass(p.w.residual[row]);
-    }
+    pass(presses(p, row) ? p.w.lambda[row] - Dual(least_) : p.w.residual[row]);
   }
 
   double distance_, least_;
