@@ -51,7 +51,7 @@ inline LawWithoutDerivative begin_dual_step(DualStep& step, const model::WorldSt
   return LawWithoutDerivative::kNone;
 }
 
-// `slopes` are those of the unknowns.
+// `slopes`: of the unknowns, one each.
 inline void end_dual_step(DualStep& step, const math::Slopes* slopes) {
   const DualTeam team;
   solver::Problem<Dual>& p = step.p;

@@ -21,7 +21,7 @@ inline double distance(const math::Vec3<Dual>& a, const math::Vec3<double>& b) {
   return std::abs(a.x.value - b.x) + std::abs(a.y.value - b.y) + std::abs(a.z.value - b.z);
 }
 
-// False where the pair has no such contact at the poses of the start: it was found in those of a result.
+// False where the pair has no such contact at the poses of the start: it was found in the poses of a result.
 inline bool find_again(const model::ModelView<Dual>& m, const model::WorldView<Dual>& w,
                        const model::StepSettings<Dual>& s, const model::Contact<double>& known,
                        model::Contact<Dual>& contact) {

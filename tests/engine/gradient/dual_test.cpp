@@ -1,4 +1,4 @@
-// Dual numbers: values are those of plain numbers, slopes those of closed formulas.
+// Dual numbers beside plain numbers, whose bits their values have, and beside derivatives by hand.
 #include "engine/math/dual.hpp"
 
 #include <gtest/gtest.h>

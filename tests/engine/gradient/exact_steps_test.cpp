@@ -209,7 +209,7 @@ TEST(ExactSteps, sensors_have_exact_matrices) {
   }
 }
 
-// Each scene, and the law in it that has no exact derivative; the matrices are then those of differences.
+// Each scene, and the law in it that has no exact derivative; its matrices are made by differences.
 TEST(ExactSteps, what_has_no_exact_derivative_is_named_and_answered_by_differences) {
   const auto ball = [](const std::string& geom) {
     return mjcf("<body pos=\"0 0 .1\"><freejoint/><geom mass=\"1\" " + geom + "/></body>");
