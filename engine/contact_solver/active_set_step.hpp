@@ -30,7 +30,7 @@ AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Rea
   note_states(team, p, held);
   team.for_each(1, [&](int) {
     int count = 0;
-    // Written wherever it would stand, and kept where it belongs: nobody can foresee which rows are active.
+    // Written wherever it would stand, and kept where it belongs: which rows are active is not known before.
     const auto add = [&](bool active, int row, ActiveKind kind) {
       p.w.sweeps.active_row[count] = row, p.w.sweeps.active_kind[count] = kind;
       count += active ? 1 : 0;

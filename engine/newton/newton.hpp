@@ -116,36 +116,42 @@ AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& c
 template <typename Real, typename Team>
 AXION_HD_RARE Real attempt_giving(const Team& team, Problem<Real>& p, NewtonCounts& counts, bool again) {
   const auto& w = p.w;
-  p.s.push_share = 1;
-  mark_giving(team, p);
   copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
   if (again) team.for_each(3 * p.contact_count, [&](int i) { w.lambda[p.contact_base() + i] = 0; });
   const Real ratio = attempt(team, p, counts, false);
   return ratio <= Real(1) ? calm_down(team, p, counts, ratio) : ratio;
 }
 
-// Solves again with contacts that give way; where some did so already, from no impulses of contacts. Returns the worst
-// residual ratio of the iterate that is left: that one where it is solved, and the other is not or is pressed together,
-// or its overlap parts or cannot.
+// Solves again with contacts that give way, such as are stuck; where others then stay deep, or nothing is solved, these
+// without friction; and where nothing else solves the step all of them, if none that a motion opens sinks in. Where
+// some gave way already, from no impulses of contacts. Returns the worst residual ratio of the iterate that is left: of
+// the first in which nothing that a motion opens stays, else of the first that is solved, else of that which was.
 template <typename Real, typename Team>
 AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
+  using model::Giving;
   const auto& w = p.w;
-  copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
-  const Real share = p.s.push_share;
-  const bool unsolved = !(ratio <= Real(1)) || are_pressed(team, p), again = give_as_last(team, p);
-  p.s.contacts_give = true, p.s.some_stay_rigid = false;
-  Real its = attempt_giving(team, p, counts, again);
-  if (its <= Real(1)) {
-    GivingGroups groups = judge_groups(team, p);
-    if (!groups.without) return its;
-    if (!groups.with_proof && unsolved) return its;
-    if (groups.with_proof) {
-      p.s.some_stay_rigid = true;
-      its = attempt_giving(team, p, counts, again);
-      if (its < ratio || (its <= Real(1) && (unsolved || !judge_groups(team, p).without))) return its;
-    }
+  const bool again = give_as_last(team, p), was_solved = ratio <= Real(1);
+  Giving kept = p.s.giving;
+  Real kept_share = p.s.push_share;
+  const auto keep = [&] {
+    kept = p.s.giving, kept_share = p.s.push_share;
+    copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+  };
+  keep();
+  const Giving chain[3] = {Giving::kStuck, Giving::kStuckElseSmooth, Giving::kAll};
+  bool is_solved = was_solved;
+  for (int k = 0; k < 3 && !(chain[k] == Giving::kAll && is_solved); ++k) {
+    p.s.giving = chain[k], p.s.push_share = 1;
+    mark_giving(team, p);
+    if (chain[k] == Giving::kStuck && !any_gives(team, p)) continue;
+    const Real its = attempt_giving(team, p, counts, again);
+    if (!(its <= Real(1))) continue;
+    if (chain[k] == Giving::kAll ? !any_sinks(team, p) : !any_stays(team, p)) return its;
+    if (chain[k] != Giving::kStuck) continue;
+    keep();
+    is_solved = true;
   }
-  p.s.contacts_give = p.s.some_stay_rigid = false, p.s.push_share = share;
+  p.s.giving = kept, p.s.push_share = kept_share;
   mark_giving(team, p);
   copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
   return evaluate(team, p);

@@ -61,9 +61,21 @@ AXION_HD inline Real impulse_blend(const Problem<Real>& p, int j, bool is_transl
   return p.joint_mode == model::JointMode::kPrevious || !is_translation ? Real(0) : p.w.blend[j];
 }
 
-// m/s² or rad/s²: what the force of a closing lock may give what it holds, were that alone, before the lock gives.
-// Then m for each m/s² beyond, or rad for rad/s², and at most this share of (J M⁻¹ Jᵀ)_ii.
+// m/s² or rad/s²: what the force of a closing lock may give what it holds before the lock gives. Then m for each m/s² beyond, or rad for rad/s², and at most this share of (J M⁻¹ Jᵀ)_ii.
 inline constexpr double kRigidLoad = 5000, kStrain = 1e-9, kMostStrain = 1e-2;
+
+// What a unit impulse of a closing lock changes its velocity by: of its bodies alone, or with the joints that hold them
+// in the reference configuration where that is less, as of a hand that weighs next to nothing on its arm.
+template <typename Real>
+AXION_HD inline Real closing_scale(const Problem<Real>& p, const model::JointData<Real>& joint, int row,
+                                   bool is_translation) {
+  const Real alone = p.w.row_scale[row];
+  if (joint.softness < 0) return alone;
+  const model::LockSoftness<Real>& softness = p.m.lock_softness[joint.softness];
+  const Real held = is_translation ? softness.translation.mobility
+                                   : softness.rotation.mobility * softness.turn_weight * softness.turn_weight;
+  return held > Real(0) && held < alone ? held : alone;
+}
 
 // Puts the residual of a rigid lock that closes a loop, with what it gives to an impulse beyond that of kRigidLoad.
 // Rows that depend on each other, as of a planar mechanism whose axes are parallel to the digits of a file, have an
@@ -71,13 +83,13 @@ inline constexpr double kRigidLoad = 5000, kStrain = 1e-9, kMostStrain = 1e-2;
 // and what these leave as they turn would throw the links; so such an error is a strain. In float64 such steps do not
 // converge, and the links of grippers that press on what they hold want their locks rigid.
 template <typename Real>
-AXION_HD inline void put_closing_lock(const Problem<Real>& p, int row, Real residual) {
-  const Real most = Real(kRigidLoad) * p.s.dt / p.w.row_scale[row], lambda = p.w.lambda[row];
+AXION_HD inline void put_closing_lock(const Problem<Real>& p, int row, Real scale, Real residual) {
+  const Real most = Real(kRigidLoad) * p.s.dt / scale, lambda = p.w.lambda[row];
   p.w.lock_compliance[row] = 0;
   if (std::numeric_limits<Real>::digits < 30 && std::abs(lambda) > most) {
     const Real share = Real(kStrain) / (p.s.dt * p.s.dt),
                bounded = share < Real(kMostStrain) ? share : Real(kMostStrain);
-    p.w.lock_compliance[row] = bounded * p.w.row_scale[row];
+    p.w.lock_compliance[row] = bounded * scale;
     residual += p.w.lock_compliance[row] * (lambda > 0 ? lambda - most : lambda + most);
   }
   p.w.residual[row] = residual;
@@ -148,7 +160,7 @@ AXION_HD_CALL void evaluate_locks(const Problem<Real>& p, int j) {
     }
     p.w.row_tolerance[row] = tolerance;
     if (closes && !(joint.lock_stiffness > 0)) {
-      put_closing_lock(p, row, residual);
+      put_closing_lock(p, row, closing_scale(p, joint, row, i < joint.translation_lock_count), residual);
       continue;
     }
     residual += soft.cfm * p.w.lambda[row];
