@@ -5,7 +5,7 @@
 set(axion_engine_targets
     axion_base axion_lanes axion_math axion_team axion_model axion_collide axion_constraints axion_problem axion_tree
     axion_contact_solver axion_reference axion_newton axion_velocity_sync axion_readout axion_step axion_world
-    axion_backend
+    axion_gradient axion_backend
     axion_engine axion_import axion_cuda_kernels axion_tinyxml2)
 set(axion_client_targets axion_proto axion_client)
 

@@ -22,6 +22,7 @@
 
 #include "engine/base/result.hpp"
 #include "engine/base/stop.hpp"
+#include "engine/model/derivative_law.hpp"
 #include "engine/model/fields.hpp"
 #include "engine/model/fingerprint.hpp"
 #include "engine/model/parameters.hpp"
@@ -369,6 +370,10 @@ struct StateCoordinate {
 };
 std::vector<StateCoordinate> state_coordinates(const ModelInfo& info);
 
+// From the factors of the step's own system, where all of its laws have an exact derivative, else by differences; or
+// always by differences.
+enum class LinearisationMethod : std::int32_t { kExact = 1, kDifferences = 2 };
+
 // k steps of n worlds, one after the other along a trajectory.
 struct LinearisationSpec {
   std::vector<std::int32_t> worlds;  // empty: all, in order; else distinct
@@ -376,6 +381,7 @@ struct LinearisationSpec {
   int step_count = 1;                // k >= 1
   InputView control;                 // [n, k, nu]; absent: the last control of each world
   double difference = 1e-6;          // by which each coordinate and control is moved either way, in its unit
+  LinearisationMethod method = LinearisationMethod::kExact;
 };
 
 // Where to; row-major, empty spans are not wanted. x is 2 nv + activations, u is nu, y is sensor_size.
@@ -383,10 +389,14 @@ struct LinearisationOutput {
   std::span<double> A, B;  // [n, k, x, x], [n, k, x, u]
   std::span<double> C, D;  // [n, k, y, x], [n, k, y, u]
   std::span<double> joint_position, joint_velocity,
-      activation;                    // [n, k + 1, ...]: before each step, and after the last
-  std::span<double> sensor_data;     // [n, k, y]: after each step
-  std::span<std::uint32_t> outcome;  // [n, k]: of the step and of all that were made beside it, as of several steps
-  std::span<std::int32_t> kink;  // [n, k, x + u]: 1 where the two sides of a difference are of different active sets
+      activation;                 // [n, k + 1, ...]: before each step, and after the last
+  std::span<double> sensor_data;  // [n, k, y]: after each step
+  // [n, k]: of the step and of all that were made beside it, as of several steps; where it is exact there are none
+  std::span<std::uint32_t> outcome;
+  // [n, k, x + u]: 1 where the two sides of a difference are of different active sets, or would be
+  std::span<std::int32_t> kink;
+  std::span<LinearisationMethod> method;  // [n, k]: how it was made
+  std::span<LawWithoutDerivative> law;    // [n, k]: why it was not made exactly, where that was asked for
 };
 
 // One that is under way. Nothing of the batch changes; it must not be changed by others before the last item.

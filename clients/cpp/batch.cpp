@@ -244,6 +244,9 @@ absl::StatusOr<v1::LinearizeResponse> Batch::linearize(const LinearizeArguments&
   if (asked.difference != 0) {
     request.set_difference(asked.difference);
   }
+  if (asked.by_differences) {
+    request.set_method(v1::LINEARIZE_METHOD_DIFFERENCES);
+  }
   return connection_->call(&Stub::Linearize, request);
 }
 

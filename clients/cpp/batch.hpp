@@ -62,6 +62,7 @@ struct LinearizeArguments {
   StateArguments start = {};             // on top of the worlds' own state; without snapshot
   bool sensors = true;                   // C, D and sensor_data
   double difference = 0;                 // by which coordinates and controls are moved; 0: the server's choice
+  bool by_differences = false;           // whether also what has an exact derivative is
 };
 
 // A handle; movable. One that Client::create_batch made deletes the worlds when it goes out of scope, unless released.

@@ -14,8 +14,7 @@ struct BodyStates {
 };
 
 // Velocities of all bodies that a joint moves, from joint_velocity (nv values) at the poses in `bodies` and the joint
-// coordinates joint_position (nq values); bodies without a joint keep theirs. Along the chain of model_data.hpp:
-//   ω_C = ω_P + Σ θ̇_k a_k,  v_C = v_P + ω_P × (first anchor - x_P) + Σ ṡ_j b_j + Σ ω_k × offset_k - ω_C × r_C.
+// coordinates joint_position (nq values); bodies without a joint keep theirs (constraints/joint_motion.hpp).
 void place_velocities(const model::CompiledModel& model, const UserArrays<double>& user, const double* joint_position,
                       const double* joint_velocity, BodyStates& bodies);
 

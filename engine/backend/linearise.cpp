@@ -1,4 +1,5 @@
-// Linearisations by central differences (engine.hpp, linearise).
+// Linearisations (engine.hpp, linearise): of a step whose laws all have one the exact derivative (exact_step.hpp), of
+// others central differences.
 //
 //   A_k = (x⁺(x + d e_k) − x⁺(x − d e_k)) / 2d,   likewise B, C, D
 //
@@ -10,7 +11,8 @@
 // holds along it.
 //
 // A launch takes as many of the own worlds as threads step at once. Items are launches: of each world and step first
-// one for the trajectory, then as many as the differences take.
+// one for the trajectory, with the exact derivative, then as many as the differences take, which do nothing where there
+// is one.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -22,8 +24,9 @@
 
 #include "engine/backend/checks.hpp"
 #include "engine/backend/engine_batch.hpp"
+#include "engine/backend/exact_step.hpp"
 #include "engine/backend/linearise_checks.hpp"
-#include "engine/backend/text.hpp"
+#include "engine/backend/own_worlds.hpp"
 
 namespace axion::backend {
 namespace {
@@ -31,44 +34,6 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-struct Bounds {
-  double lower = -std::numeric_limits<double>::infinity(), upper = std::numeric_limits<double>::infinity();
-  // Of a value within, moved: not beyond. One that is beyond is moved as if there were none: nothing comes of it.
-  double move(double value, double by) const {
-    const double moved = value + by;
-    if (value <= upper && moved > upper) return upper;
-    return value >= lower && moved < lower ? lower : moved;
-  }
-  bool hold(double value) const { return value < lower || value > upper || lower == upper; }
-};
-
-InputView rows_of(const std::vector<double>& values, std::size_t columns) {
-  if (columns == 0) return {};
-  return {reinterpret_cast<const std::byte*>(values.data()), DType::kFloat64, columns * sizeof(double), 0};
-}
-
-// Of a step or of its start.
-struct State {
-  std::vector<double> position, velocity, activation;
-};
-
-// What some of the own worlds come from, or have come to, one row after the other.
-struct Rows {
-  std::vector<double> position, velocity, activation, control, sensors;
-  std::vector<std::uint32_t> outcome;
-  std::vector<std::uint64_t> active_set;
-  std::size_t count() const { return outcome.size(); }
-};
-
-std::vector<double> row_of(const std::vector<double>& rows, std::size_t row, std::size_t size) {
-  return {rows.begin() + row * size, rows.begin() + (row + 1) * size};
-}
-
-// The outcome of several steps.
-std::uint32_t join_outcomes(std::uint32_t a, std::uint32_t b) {
-  return ((a | b) & ~std::uint32_t{kConverged}) | (a & b & kConverged);
-}
 
 class Differences final : public Linearisation {
  public:
@@ -90,31 +55,24 @@ class Differences final : public Linearisation {
 
   Status prepare() {
     if (Status s = check_linearisation(batch_, spec_, out_); !s.ok()) return s;
-    BatchSpec own = batch_.spec();
-    own.world_count = static_cast<int>(2 * columns_at_once_);
-    own.options = tight_options(own.options);
-    own.started = true;
-    auto made = engine_.create_batch(own);
-    if (!made.ok()) {
-      const Error& error = made.error();
-      return Error{error.code, "",
-                   text("Beside the batch ", own.world_count, " worlds of float64 are stepped. ", error.message)};
-    }
-    own_ = std::unique_ptr<EngineBatch>(dynamic_cast<EngineBatch*>(made.value().get()));
-    if (own_ == nullptr) return invalid_argument("batch", "The engine is not the batch's.");
-    static_cast<void>(made.value().release());  // it is own_ from now on
+    auto made = OwnWorlds::make(engine_, batch_, static_cast<int>(2 * columns_at_once_));
+    if (!made.ok()) return made.error();
+    own_ = std::move(made).value();
+    exact_ = std::make_unique<ExactStep>(own_->batch());
     return {};
   }
 
-  std::int64_t memory_bytes() const override { return own_->memory_bound(); }
+  std::int64_t memory_bytes() const override {
+    return own_->batch().memory_bound() + ExactStep::memory_bytes(own_->batch());
+  }
 
   Status run(std::size_t first, std::size_t last) override {
     for (std::size_t item = first; item < last; ++item) {
       const std::size_t launch = item % items_of_step_;
       row_ = item / items_of_step_ / steps_, step_ = item / items_of_step_ % steps_;
       const std::size_t column = launch == 0 ? 0 : (launch - 1) * columns_at_once_;
-      const Status status =
-          launch == 0 ? go_on() : differentiate(column, std::min(column + columns_at_once_, sizes_.columns()));
+      const std::size_t end = std::min(column + columns_at_once_, sizes_.columns());
+      const Status status = launch == 0 ? go_on() : is_exact_ ? go_on_exactly(column, end) : differentiate(column, end);
       if (!status.ok()) return status;
     }
     return {};
@@ -154,7 +112,9 @@ class Differences final : public Linearisation {
     now_ = after_;
     keep_state(now_, step_);
     Rows rows = rows_of_state(1);
-    if (Status s = step_rows(rows); !s.ok()) return s;
+    if (Status s = set_rows(rows); !s.ok()) return s;
+    if (Status s = exact_->keep_before(); !s.ok()) return s;
+    if (Status s = own_->step(rows, senses()); !s.ok()) return s;
     if (const auto to = part(out_.sensor_data, sizes_.ny); !to.empty()) {
       std::copy(rows.sensors.begin(), rows.sensors.end(), to.begin());
       if (is_frozen_) std::fill(to.begin(), to.end(), kNaN);
@@ -165,19 +125,87 @@ class Differences final : public Linearisation {
     if (!is_frozen_) after_ = {rows.position, rows.velocity, rows.activation};
     if (step_ + 1 == steps_) keep_state(after_, steps_);
     if (!out_.outcome.empty()) out_.outcome[step_at()] = outcome_;
+    return begin_exactly();
+  }
+
+  // The first columns of the matrices from the step itself, where that is asked for and its laws allow it.
+  Status begin_exactly() {
+    LawWithoutDerivative law = LawWithoutDerivative::kNone;
+    is_exact_ = spec_.method == LinearisationMethod::kExact;
+    if (is_exact_) {
+      if (Status s = exact_->keep_after(); !s.ok()) return s;
+      law = is_frozen_ ? LawWithoutDerivative::kRemedy : exact_->law_of_step();
+      if (law == LawWithoutDerivative::kNone && sizes_.columns() > 0) law = find_exactly(0);
+      is_exact_ = law == LawWithoutDerivative::kNone;
+    }
+    note_method(law);
     return {};
+  }
+
+  // The exact columns that begin within [first, last). A law that turns out to have no derivative has all columns up to
+  // there taken by differences.
+  Status go_on_exactly(std::size_t first, std::size_t last) {
+    const std::size_t width = ExactStep::kColumns;
+    for (std::size_t c = (first + width - 1) / width * width; c < last; c += width) {
+      if (c == 0) continue;  // there with the step
+      const LawWithoutDerivative law = find_exactly(c);
+      if (law == LawWithoutDerivative::kNone) continue;
+      is_exact_ = false;
+      note_method(law);
+      for (std::size_t start = 0; start < last; start += columns_at_once_) {
+        if (Status s = differentiate(start, std::min(start + columns_at_once_, last)); !s.ok()) return s;
+      }
+      return {};
+    }
+    return {};
+  }
+
+  LawWithoutDerivative find_exactly(std::size_t first) {
+    const std::size_t x = sizes_.x();
+    StepMatrices matrices{part(out_.A, x * x),
+                          part(out_.B, x * sizes_.nu),
+                          part(out_.C, sizes_.ny * x),
+                          part(out_.D, sizes_.ny * sizes_.nu),
+                          {}};
+    if (!out_.kink.empty()) matrices.kink = out_.kink.subspan(step_at() * sizes_.columns(), sizes_.columns());
+    const LawWithoutDerivative law = exact_->find_columns(first, spec_.difference, matrices);
+    clear_held_columns(first, std::min(first + ExactStep::kColumns, sizes_.columns()));
+    return law;
+  }
+
+  void note_method(LawWithoutDerivative law) {
+    if (!out_.law.empty()) out_.law[step_at()] = law;
+    if (!out_.method.empty()) {
+      out_.method[step_at()] = is_exact_ ? LinearisationMethod::kExact : LinearisationMethod::kDifferences;
+    }
+  }
+
+  // Nothing comes of inputs that their bounds hold.
+  void clear_held_columns(std::size_t first, std::size_t last) const {
+    const std::size_t x = sizes_.x();
+    for (std::size_t c = std::max(first, 2 * sizes_.nv); c < last; ++c) {
+      const bool of_state = c < x;
+      if (!bounds_of(c).hold(of_state ? now_.activation[c - 2 * sizes_.nv] : control_[c - x])) continue;
+      const std::size_t width = of_state ? x : sizes_.nu, column = of_state ? c : c - x;
+      for (const auto& [all, rows] :
+           {std::pair(of_state ? out_.A : out_.B, x), std::pair(of_state ? out_.C : out_.D, sizes_.ny)}) {
+        const std::span<double> matrix = part(all, rows * width);
+        for (std::size_t i = 0; i < (matrix.empty() ? 0 : rows); ++i) matrix[i * width + column] = 0;
+      }
+    }
   }
 
   // The own worlds take the numbers of the world, and the trajectory begins with its state.
   Status begin_world() {
     const int world = spec_.worlds[row_];
     if (std::vector<double> numbers = batch_.own_numbers(world); numbers != numbers_) {
-      if (Status s = own_->give_numbers(numbers); !s.ok()) return s;
+      if (Status s = own_->batch().give_numbers(numbers); !s.ok()) return s;
+      exact_->take_numbers();
       numbers_ = std::move(numbers);
     }
     auto scales = batch_.read_scales(world);
     if (!scales.ok()) return scales.error();
-    if (Status s = own_->write_scales(scales.value()); !s.ok()) return s;
+    if (Status s = own_->batch().write_scales(scales.value()); !s.ok()) return s;
     State state;
     for (const auto& [field, to] :
          {std::pair(Field::kJointPosition, &state.position), std::pair(Field::kJointVelocity, &state.velocity),
@@ -208,16 +236,16 @@ class Differences final : public Linearisation {
       if (view->data != nullptr) view->data += row_ * view->world_stride;
     }
     const std::int32_t first = 0;
-    if (Status s = own_->set_state({&first, 1}, update); !s.ok()) return s;
+    if (Status s = own_->batch().set_state({&first, 1}, update); !s.ok()) return s;
     for (const auto& [field, to] :
          {std::pair(Field::kJointPosition, &after_.position), std::pair(Field::kJointVelocity, &after_.velocity),
           std::pair(Field::kActivation, &after_.activation), std::pair(Field::kMocapPose, &mocaps_)}) {
-      auto values = own_->read_doubles(field, 0);
+      auto values = own_->batch().read_doubles(field, 0);
       if (!values.ok()) return values.error();
       *to = std::move(values).value();
     }
     const OutputView time{Field::kTime, reinterpret_cast<std::byte*>(&time_), sizeof(time_), 0};
-    return own_->get({&first, 1}, {&time, 1});
+    return own_->batch().get({&first, 1}, {&time, 1});
   }
 
   // Columns [first, last) of A and B, C and D.
@@ -251,7 +279,7 @@ class Differences final : public Linearisation {
     if (c < nv) {
       std::vector<double> change(nv);
       change[c] = by;
-      const std::vector<double> moved = displaced(own_->common_model(), user(), now_.position, change);
+      const std::vector<double> moved = displaced(own_->batch().common_model(), user(), now_.position, change);
       std::copy(moved.begin(), moved.end(), rows.position.begin() + row * nq);
     } else if (c < 2 * nv) {
       rows.velocity[row * nv + c - nv] += by;
@@ -285,7 +313,7 @@ class Differences final : public Linearisation {
 
   // From the row after it.
   std::vector<double> position_change(const Rows& rows, std::size_t row) const {
-    return displacement(own_->common_model(), user(), row_of(rows.position, row + 1, sizes_.nq),
+    return displacement(own_->batch().common_model(), user(), row_of(rows.position, row + 1, sizes_.nq),
                         row_of(rows.position, row, sizes_.nq));
   }
 
@@ -328,53 +356,15 @@ class Differences final : public Linearisation {
     }
   }
 
-  std::vector<std::int32_t> worlds_of(const Rows& rows) const {
-    std::vector<std::int32_t> worlds(rows.count());
-    std::iota(worlds.begin(), worlds.end(), 0);
-    return worlds;
-  }
-
   // The first of the own worlds have these states, and nothing else of before.
-  Status set_rows(const Rows& rows) {
-    const std::vector<std::int32_t> worlds = worlds_of(rows);
-    const std::vector<double> time(rows.count(), time_);
-    std::vector<double> mocaps;
-    for (std::size_t i = 0; i < rows.count(); ++i) mocaps.insert(mocaps.end(), mocaps_.begin(), mocaps_.end());
-    ResetRequest reset;
-    reset.world_indices = worlds;
-    reset.state.joint_position = rows_of(rows.position, sizes_.nq);
-    reset.state.joint_velocity = rows_of(rows.velocity, sizes_.nv);
-    reset.state.activation = rows_of(rows.activation, sizes_.na);
-    reset.state.mocap_pose = rows_of(mocaps, sizes_.mocaps);
-    reset.state.time = rows_of(time, 1);
-    return own_->reset(reset);
-  }
+  Status set_rows(const Rows& rows) { return own_->set(rows, time_, mocaps_); }
 
   // Makes the step of each row, which becomes what it leads to.
   Status step_rows(Rows& rows) {
     if (Status s = set_rows(rows); !s.ok()) return s;
-    const std::vector<std::int32_t> worlds = worlds_of(rows);
-    const bool senses = !out_.C.empty() || !out_.D.empty() || !out_.sensor_data.empty();
-    rows.sensors.resize(senses ? rows.count() * sizes_.ny : 0);
-    StepRequest request;
-    request.batch = own_.get();
-    request.world_indices = worlds;
-    request.control = rows_of(rows.control, sizes_.nu);
-    std::vector<OutputView> outputs;
-    const auto wants = [&](Field field, auto& values, std::size_t size) {
-      const std::size_t bytes = size * sizeof(values[0]);
-      if (bytes > 0) outputs.push_back({field, reinterpret_cast<std::byte*>(values.data()), bytes, bytes});
-    };
-    wants(Field::kJointPosition, rows.position, sizes_.nq), wants(Field::kJointVelocity, rows.velocity, sizes_.nv);
-    wants(Field::kActivation, rows.activation, sizes_.na), wants(Field::kOutcome, rows.outcome, 1);
-    if (senses) wants(Field::kSensorData, rows.sensors, sizes_.ny);
-    request.outputs = outputs;
-    if (const auto stepped = engine_.step({&request, 1}); !stepped.ok()) return stepped.error();
-    auto sets = own_->active_sets(worlds);
-    if (!sets.ok()) return sets.error();
-    rows.active_set = std::move(sets).value();
-    return {};
+    return own_->step(rows, senses());
   }
+  bool senses() const { return !out_.C.empty() || !out_.D.empty() || !out_.sensor_data.empty(); }
 
   void keep_state(const State& state, std::size_t step) {
     const std::size_t place = row_ * (steps_ + 1) + step;
@@ -390,7 +380,7 @@ class Differences final : public Linearisation {
     return all.empty() ? all : all.subspan(step_at() * size, size);
   }
 
-  const UserArrays<double>& user() const { return own_->model().user<double>(); }
+  const UserArrays<double>& user() const { return own_->batch().model().user<double>(); }
 
   Engine& engine_;
   const EngineBatch& batch_;
@@ -400,7 +390,8 @@ class Differences final : public Linearisation {
   const std::size_t steps_;
   std::size_t columns_at_once_ = 1, items_of_step_ = 2;
   std::vector<Bounds> input_bounds_;  // of controls, then of activations
-  std::unique_ptr<EngineBatch> own_;
+  std::unique_ptr<OwnWorlds> own_;
+  std::unique_ptr<ExactStep> exact_;
   std::vector<double> numbers_;  // that its worlds have in place of the model's; none: the model's
 
   // Of the item under way.
@@ -412,6 +403,7 @@ class Differences final : public Linearisation {
   double time_ = 0;
   State now_, after_;
   std::vector<double> control_;
+  bool is_exact_ = false;  // whether its matrices are there
   std::uint64_t active_set_ = 0;
   std::uint32_t outcome_ = 0;
 };

@@ -70,11 +70,10 @@ AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Pr
   }
 }
 
-// What a step starts from, at the poses q⁻: rows of joints, free velocities, and the contacts that it may close.
+// What a step starts from, at the poses q⁻, but for its contacts: rows of joints and free velocities.
 template <typename Real, typename Team>
-AXION_HD inline collide::ContactSearch begin_step(const Team& team, const model::ModelView<Real>& m,
-                                                  const model::WorldView<Real>& w,
-                                                  const model::StepSettings<Real>& settings) {
+AXION_HD inline void begin_rows(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                const model::StepSettings<Real>& settings) {
   if (m.early_activation_count > 0) constraints::follow_controls(team, m, w, settings.dt, true);
   constraints::start_joints(team, m, w);
   constraints::turn_inertias(team, m, w);
@@ -91,6 +90,14 @@ AXION_HD inline collide::ContactSearch begin_step(const Team& team, const model:
   constraints::build_effort_rows(team, m, w, settings);
   if (m.is_soft) constraints::soften_efforts(team, m, w, settings);
   if (m.is_soft) constraints::turn_links(team, m, w);
+}
+
+// The same, and the contacts that the step may close.
+template <typename Real, typename Team>
+AXION_HD inline collide::ContactSearch begin_step(const Team& team, const model::ModelView<Real>& m,
+                                                  const model::WorldView<Real>& w,
+                                                  const model::StepSettings<Real>& settings) {
+  begin_rows(team, m, w, settings);
   const collide::ContactSearch contacts = collide::find_contacts(team, m, w, settings);
   if (m.adhesion_count > 0) constraints::adhere(team, m, w, contacts.count);
   return contacts;

@@ -20,6 +20,12 @@ using LinearizeShape = std::vector<std::int64_t>;
 
 constexpr double kCoordinateBytes = 256;
 
+// The messages number as the engine does.
+static_assert(static_cast<int>(LinearisationMethod::kExact) == v1::LINEARIZE_METHOD_EXACT &&
+              static_cast<int>(LinearisationMethod::kDifferences) == v1::LINEARIZE_METHOD_DIFFERENCES);
+static_assert(static_cast<int>(LawWithoutDerivative::kSoftContact) == v1::LINEARIZE_LAW_SOFT_CONTACT &&
+              static_cast<int>(LawWithoutDerivative::kOther) == v1::LINEARIZE_LAW_OTHER);
+
 // Numbers of a world and step.
 struct LinearizeSizes {
   std::int64_t worlds, steps, nq, nv, activations, nu, sensors;
@@ -45,15 +51,24 @@ absl::StatusOr<InputView> take_control_of(const v1::LinearizeRequest& request, c
   return view;
 }
 
+absl::StatusOr<LinearisationMethod> take_method(int wire) {
+  if (wire == v1::LINEARIZE_METHOD_UNSPECIFIED) return LinearisationMethod::kExact;
+  if (v1::LinearizeMethod_IsValid(wire)) return static_cast<LinearisationMethod>(wire);
+  return schedule::invalid_field("method", absl::StrCat("is ", wire,
+                                                        ", which is no choice; there are LINEARIZE_METHOD_EXACT, "
+                                                        "LINEARIZE_METHOD_DIFFERENCES"));
+}
+
 // The answer's tensors, where there is room for them.
 absl::StatusOr<LinearisationOutput> make_answer(const LinearizeSizes& s, bool sensors, const schedule::Limits& limits,
                                                 schedule::MemoryHold& memory, v1::LinearizeResponse& response) {
   const std::int64_t n = s.worlds, k = s.steps, x = s.x(), y = sensors ? s.sensors : 0;
   const LinearizeShape A{n, k, x, x}, B{n, k, x, s.nu}, C{n, k, y, x}, D{n, k, y, s.nu};
   const LinearizeShape position{n, k + 1, s.nq}, velocity{n, k + 1, s.nv}, activation{n, k + 1, s.activations};
-  const LinearizeShape readings{n, k, y}, outcome{n, k}, kink{n, k, x + s.nu};
-  const double bytes = bytes_of({A, B, C, D, position, velocity, activation, readings, outcome, kink}) +
-                       kCoordinateBytes * static_cast<double>(x);
+  const LinearizeShape readings{n, k, y}, per_step{n, k}, kink{n, k, x + s.nu};
+  const double bytes =
+      bytes_of({A, B, C, D, position, velocity, activation, readings, per_step, per_step, per_step, kink}) +
+      kCoordinateBytes * static_cast<double>(x);
   if (absl::Status room = take_room(bytes, limits, memory); !room.ok()) return room;
   LinearisationOutput out;
   out.A = make_doubles(A, *response.mutable_a()), out.B = make_doubles(B, *response.mutable_b());
@@ -64,10 +79,14 @@ absl::StatusOr<LinearisationOutput> make_answer(const LinearizeSizes& s, bool se
   out.joint_position = make_doubles(position, *response.mutable_joint_position());
   out.joint_velocity = make_doubles(velocity, *response.mutable_joint_velocity());
   out.activation = make_doubles(activation, *response.mutable_activation());
-  auto* bits = make_tensor(DType::kUint32, outcome, *response.mutable_outcome());
-  out.outcome = {reinterpret_cast<std::uint32_t*>(bits), schedule::element_count(outcome)};
+  auto* bits = make_tensor(DType::kUint32, per_step, *response.mutable_outcome());
+  out.outcome = {reinterpret_cast<std::uint32_t*>(bits), schedule::element_count(per_step)};
   auto* kinks = make_tensor(DType::kInt32, kink, *response.mutable_kink());
   out.kink = {reinterpret_cast<std::int32_t*>(kinks), schedule::element_count(kink)};
+  auto* methods = make_tensor(DType::kInt32, per_step, *response.mutable_method());
+  out.method = {reinterpret_cast<LinearisationMethod*>(methods), schedule::element_count(per_step)};
+  auto* laws = make_tensor(DType::kInt32, per_step, *response.mutable_law());
+  out.law = {reinterpret_cast<LawWithoutDerivative*>(laws), schedule::element_count(per_step)};
   return out;
 }
 
@@ -115,6 +134,8 @@ void SimulationService::Linearize(UnaryCall* call, const v1::LinearizeRequest* r
                          .sensors = info.sensor_size};
     const auto control = take_control_of(*request, parts_.limits, sizes);
     if (!control.ok()) return control.status();
+    const auto method = take_method(request->method());
+    if (!method.ok()) return method.status();
     auto start = to_state(request->start(), batch->info, sizes.worlds, "start");
     if (!start.ok()) return start.status();
     auto out = make_answer(sizes, request->sensors(), parts_.limits, call->memory(), *response);
@@ -123,6 +144,7 @@ void SimulationService::Linearize(UnaryCall* call, const v1::LinearizeRequest* r
     const auto work = std::make_shared<LinearizeWork>();
     work->spec.worlds = *std::move(worlds), work->spec.start = *std::move(start);
     work->spec.step_count = static_cast<int>(sizes.steps), work->spec.control = *control;
+    work->spec.method = *method;
     if (request->has_difference()) work->spec.difference = request->difference();
     work->out = *out, work->memory = call->memory().another();
     const auto begin = [work, batch](Engine& engine) { return work->begin(engine, *batch); };

@@ -49,7 +49,8 @@ ENGINE_ROOMS = {
     'readout': _TO_MODEL | {'constraints', 'problem', 'collide'},
     'step': _TO_STEP,
     'world': _TO_STEP,
-    'backend': _TO_STEP | {'world'},
+    'gradient': _TO_STEP | {'world'},
+    'backend': _TO_STEP | {'world', 'gradient'},
 }
 SOLVER_ROOMS = {'problem', 'tree', 'contact_solver', 'reference', 'newton'}
 # engine.hpp is the face that the backend implements: it declares, so it includes only what its declarations need.

@@ -210,7 +210,7 @@ class Requests:
                 frames=[scene_pb2.FrameSpec(body=1, pose=scene_pb2.Pose(position=scene_pb2.Vec3(x=1),
                                                                         rotation=scene_pb2.Quaternion(w=1)))])),
             ('Linearize', linearize_pb2.LinearizeRequest(
-                batch=self.batch, world_indices=worlds, start=joints, difference=1e-5, sensors=True,
+                batch=self.batch, world_indices=worlds, start=joints, difference=1e-5, sensors=True, method=1,
                 control=axion.to_tensor(np.zeros((2, 1, model.control_count))))),
             ('SaveSnapshot', snapshot_pb2.SaveSnapshotRequest(batch=self.batch, display_name='x', return_content=True)),
             ('RestoreSnapshot', snapshot_pb2.RestoreSnapshotRequest(snapshot=kept.name, batch=self.batch)),

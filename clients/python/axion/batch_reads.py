@@ -12,7 +12,7 @@ from axion import results, tensors
 from axion.arguments import checked
 from axion.batch_requests import BatchRequests, IndexOfName
 from axion.calls import Calls
-from axion.linearisation import Linearisation
+from axion.linearisation import Linearisation, linearisation_method
 from axion.names import Choices
 from axion.tensors import Worlds
 from axion.texts import documented_call
@@ -223,12 +223,13 @@ class BatchReads(BatchRequests, Calls):
                   body_velocity: npt.ArrayLike | None = None, joint_position: npt.ArrayLike | None = None,
                   joint_velocity: npt.ArrayLike | None = None, time: npt.ArrayLike | None = None,
                   activation: npt.ArrayLike | None = None, mocap_pose: npt.ArrayLike | None = None, sensors: bool = True,
-                  difference: float | None = None, timeout: float | None = None) -> Linearisation:
+                  difference: float | None = None, method: str = "exact", timeout: float | None = None) -> Linearisation:
         """Computes how steps depend on the state that they begin with and on their controls: A, B, C and D.
 
         The steps follow each other along a trajectory, from where the worlds are or from the state that is given. Each
         begins as after set_state: it knows its state alone, and of the step before nothing. Nothing of the batch
-        changes. They are central differences, in float64 whatever the batch's precision.
+        changes. All is in float64 whatever the batch's precision. The matrices are exact where all laws of a step have an
+        exact derivative, else central differences; `method` and `law` of the answer say which and why.
 
         Parameters
         ----------
@@ -238,7 +239,10 @@ class BatchReads(BatchRequests, Calls):
         sensors : bool, default True
             Whether C, D and sensor_data are wanted.
         difference : float, optional
-            By how much each coordinate and control is moved either way, in its unit, 1e-10 to 1e-2; None is 1e-6.
+            By how much each coordinate and control is moved either way, in its unit, 1e-10 to 1e-2; None is 1e-6. Of
+            exact matrices it is how far a kink is looked for.
+        method : str, default "exact"
+            "exact": exact where that can be, else by differences; "differences": always so.
 
         Returns
         -------
@@ -253,7 +257,7 @@ class BatchReads(BatchRequests, Calls):
         """
         indices = self._indices(worlds)
         request = linearize_pb2.LinearizeRequest(
-            batch=self.name, world_indices=indices, sensors=sensors, difference=difference,
+            batch=self.name, world_indices=indices, sensors=sensors, difference=difference, method=linearisation_method(method),
             start=self._state_update(indices, None, body_pose=body_pose, body_velocity=body_velocity, joint_position=joint_position,
                                      joint_velocity=joint_velocity, time=time, activation=activation, mocap_pose=mocap_pose))
         if control is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from axion import tensors
 from axion.results import Outcome
 from axion.texts import documented
-from axion.v1 import linearize_pb2
+from axion.v1 import linearize_pb2, tensor_pb2
 
 if TYPE_CHECKING:
     from axion.model import Model
@@ -39,6 +39,21 @@ def _turn(to: _Floats, since: _Floats) -> _Floats:
     angle = 2 * np.arctan2(sine, by[:, :1])
     vectors: _Floats = by[:, 1:] * np.divide(angle, sine, out=np.full_like(sine, 2.0), where=sine > 0)
     return vectors
+
+
+def linearisation_method(word: str) -> linearize_pb2.LinearizeMethod:
+    """ValueError unless it is "exact" or "differences"."""
+    methods = {"exact": linearize_pb2.LINEARIZE_METHOD_EXACT, "differences": linearize_pb2.LINEARIZE_METHOD_DIFFERENCES}
+    if word not in methods:
+        raise ValueError(f"method: {word!r} is none of {', '.join(methods)}")
+    return methods[word]
+
+
+def _words(enum: Any, prefix: str, values: tensor_pb2.Tensor) -> npt.NDArray[np.str_]:
+    """The names of an enum's values in plain words; "" of UNSPECIFIED and of values that are newer than this client."""
+    words = {value: name.removeprefix(prefix).lower().replace("_", " ") for name, value in enum.items() if value != 0}
+    array = tensors.to_array(values)
+    return np.array([words.get(int(one), "") for one in array.ravel()], dtype=np.str_).reshape(array.shape)
 
 
 @documented
@@ -71,10 +86,16 @@ class Linearisation:
     sensor_data : numpy.ndarray or None
         After each step: float64 [n, k, sensor_size], NaN of a world that was frozen before it; None without sensors=True.
     outcome : numpy.ndarray
-        Bits of Outcome of each step and of all that were made beside it: uint32 [n, k].
+        Bits of Outcome of each step, and by differences of all that were made beside it: uint32 [n, k].
     kink : numpy.ndarray
         True where a coordinate or control leads over a kink, as where a contact opens, begins to slide, or a limit is
-        reached, so that its column is no derivative: bool [n, k, x + nu].
+        reached, so that its column is no derivative: bool [n, k, x + nu]. Of exact matrices: where it would within
+        `difference`; the column is then that of the step's own side.
+    method : numpy.ndarray
+        How the matrices of each step were made, "exact" or "differences": str [n, k].
+    law : numpy.ndarray
+        Which law has no exact derivative yet, where that was asked for, such as "soft contact" or "shape"; else "":
+        str [n, k].
     """
 
     def __init__(self, proto: linearize_pb2.LinearizeResponse) -> None:
@@ -89,6 +110,8 @@ class Linearisation:
         self.sensor_data: _Floats | None = tensors.to_array(proto.sensor_data) if proto.HasField("sensor_data") else None
         self.outcome: npt.NDArray[np.uint32] = tensors.to_array(proto.outcome)
         self.kink: npt.NDArray[np.bool_] = tensors.to_array(proto.kink) != 0
+        self.method: npt.NDArray[np.str_] = _words(linearize_pb2.LinearizeMethod, "LINEARIZE_METHOD_", proto.method)
+        self.law: npt.NDArray[np.str_] = _words(linearize_pb2.LinearizeLaw, "LINEARIZE_LAW_", proto.law)
 
     @property
     def names(self) -> list[str]:
@@ -145,7 +168,7 @@ class Linearisation:
 
     @property
     def converged(self) -> npt.NDArray[np.bool_]:
-        """True where the step and all that were made beside it met the tolerance of 1e-11: bool [n, k]."""
+        """True where the step, and all that were made beside it for differences, met the tolerance of 1e-11: bool [n, k]."""
         mask: npt.NDArray[np.bool_] = (self.outcome & Outcome.CONVERGED) != 0
         return mask
 

@@ -110,11 +110,13 @@ TEST_F(QueryTest, linearisations_ask_for_what_they_are_told) {
   const std::vector<std::int32_t> worlds{1, 3};
   LinearizeArguments asked;
   asked.control = control, asked.step_count = 2, asked.sensors = false, asked.difference = 1e-5;
+  asked.by_differences = true;
   asked.start.joint_position = position;
   ASSERT_TRUE(batch->linearize(asked, worlds).ok());
   for (const char* part :
        {"world_indices: 1 world_indices: 3", "start { joint_position { dtype: DTYPE_FLOAT64 shape: 2 shape: 3",
-        "control { dtype: DTYPE_FLOAT64 shape: 2 shape: 2 shape: 3", "difference: 1e-05"}) {
+        "control { dtype: DTYPE_FLOAT64 shape: 2 shape: 2 shape: 3", "difference: 1e-05",
+        "method: LINEARIZE_METHOD_DIFFERENCES"}) {
     EXPECT_NE(simulation_.query.find(part), std::string::npos) << simulation_.query;
   }
   EXPECT_EQ(simulation_.query.find("sensors"), std::string::npos) << simulation_.query;

@@ -342,6 +342,25 @@ class LineariseTest(AxiondCase):
         thread.join()
         self.assertIsInstance(errors[0], axion.AbortedError)
 
+    def test_it_says_how_the_matrices_were_made_and_why(self):
+        model, batch = self.batch(SLAB, 2)
+        batch.step(steps=200)
+        exact = batch.linearise(control=np.zeros((2, 3, 0)))
+        np.testing.assert_array_equal(exact.method, [["exact"] * 3] * 2)
+        np.testing.assert_array_equal(exact.law, [[""] * 3] * 2)
+        differences = batch.linearise(control=np.zeros((2, 3, 0)), method="differences", difference=1e-5)
+        np.testing.assert_array_equal(differences.method, [["differences"] * 3] * 2)
+        np.testing.assert_array_equal(differences.law, [[""] * 3] * 2)
+        for one, other in ((exact.A, differences.A), (exact.B, differences.B)):
+            np.testing.assert_allclose(one, other, atol=2e-5 * np.abs(exact.A).max())
+        np.testing.assert_array_equal(exact.joint_position, differences.joint_position)
+        soft = self.client.create_batch(model, 1, options={"contact_softness": "mjcf"})
+        self.addCleanup(soft.delete)
+        lin = soft.linearise()
+        self.assertEqual((lin.method[0, 0], lin.law[0, 0]), ("differences", "soft contact"))
+        with self.assertRaisesRegex(ValueError, "^method: 'both' is none of exact, differences"):
+            batch.linearise(method="both")
+
     def test_bad_input_is_refused_with_its_field(self):
         model, batch = self.batch(PENDULUM, 2)
         nan = np.array([[np.nan], [0]])

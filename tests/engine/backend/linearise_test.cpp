@@ -127,6 +127,7 @@ TEST(Linearise, matrices_are_those_of_states_that_are_set_and_stepped) {
     spec.control = input(control, 2);
     const Answer answer = linearised(*f.engine, *f.batch, spec);
     EXPECT_NE(answer.outcome[0] & kConverged, 0u);
+    EXPECT_EQ(answer.method[0], LinearisationMethod::kExact);
     EXPECT_THAT(answer.kink, ::testing::Each(0));
     // A tolerance of 1e-11 leaves up to 5e-13 m/s, over 1e-6.
     const Motion at = f.motion(0, control);
@@ -150,6 +151,7 @@ TEST(Linearise, sensors_have_their_matrices) {
   spec.difference = 1e-5;  // accelerations are velocities over a step of 5 ms, and what the tolerance leaves likewise
   const Answer answer = linearised(*f.engine, *f.batch, spec);
   EXPECT_EQ(answer.ny, 9u);
+  EXPECT_EQ(answer.method[0], LinearisationMethod::kExact);
   const Motion at = f.motion(0, control);
   EXPECT_THAT(answer.sensors,
               ::testing::Pointwise(::testing::DoubleNear(1e-9), stepped(*f.engine, *f.batch, 0, at).sensors));
@@ -169,6 +171,7 @@ TEST(Linearise, worlds_have_their_own_numbers_and_scales) {
   spec.worlds = {2, 0, 1}, spec.control = input(control, 2);
   const Answer answer = linearised(*f.engine, *f.batch, spec);
   const Motion at = f.motion(0, {0.4, 0.3});
+  EXPECT_THAT(answer.method, ::testing::Each(LinearisationMethod::kExact));
   for (std::size_t row = 0; row < 3; ++row) {
     EXPECT_LT(error_of(*f.engine, *f.batch, spec.worlds[row], at, answer, row), 5e-7) << row;
   }

@@ -26,15 +26,19 @@ struct Answer {
     A.resize(n * x * x), B.resize(n * x * nu), C.resize(n * ny * x), D.resize(n * ny * nu);
     position.resize(states * static_cast<std::size_t>(info.joint_position_count));
     velocity.resize(states * nv), activation.resize(states * na), sensors.resize(n * ny);
-    outcome.resize(n), kink.resize(n * (x + nu));
+    outcome.resize(n), kink.resize(n * (x + nu)), method.resize(n), law.resize(n);
   }
-  LinearisationOutput views() { return {A, B, C, D, position, velocity, activation, sensors, outcome, kink}; }
+  LinearisationOutput views() {
+    return {A, B, C, D, position, velocity, activation, sensors, outcome, kink, method, law};
+  }
   bool operator==(const Answer&) const = default;
 
   std::size_t nv, na, nu, ny, x;
   std::vector<double> A, B, C, D, position, velocity, activation, sensors;
   std::vector<std::uint32_t> outcome;
   std::vector<std::int32_t> kink;
+  std::vector<LinearisationMethod> method;
+  std::vector<LawWithoutDerivative> law;
 };
 
 inline Answer linearised(Engine& engine, const Batch& batch, const LinearisationSpec& spec,
