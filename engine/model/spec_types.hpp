@@ -21,4 +21,19 @@ struct FrameSpec {
   PoseSpec X_BF;          // in the body frame
 };
 
+// How a contact or a limit gives way in batches whose contacts are soft (impedance.hpp): MuJoCo's numbers.
+struct SoftnessSpec {
+  std::array<double, 2> solref{0.02, 1.0};  // both above 0: time constant in s, damping ratio; or none is
+  std::array<double, 5> solimp{0.9, 0.95, 0.001, 0.5, 2.0};
+  double margin = 0.0;  // m or rad: the gap from which on it pushes
+
+  bool operator==(const SoftnessSpec&) const = default;
+};
+
+// What motors may do together, N m or N, lower < upper; position and velocity drives have bounds of their own.
+struct ForceRangeSpec {
+  bool limited = false;
+  double lower = 0.0, upper = 0.0;
+};
+
 }  // namespace axion::model
