@@ -87,22 +87,13 @@ JointData<float> convert(const JointData<double>& a) {
 }
 
 AxisData<float> convert(const AxisData<double>& a) {
-  return {a.joint,
-          float(a.reference),
-          float(a.armature),
-          float(a.damping),
-          float(a.stiffness),
-          float(a.spring_reference),
-          a.limit,
-          float(a.lower),
-          float(a.upper),
-          a.effort_start,
-          a.effort_count,
-          a.actuator_start,
-          a.actuator_count,
-          float(a.initial_position),
-          float(a.motors_lower),
-          float(a.motors_upper)};
+  AxisData<float> b{};
+  b.joint = a.joint, b.limit = a.limit;
+  for_each_number([](float& to, double from) { to = float(from); }, b, a);
+  b.effort_start = a.effort_start, b.effort_count = a.effort_count;
+  b.actuator_start = a.actuator_start, b.actuator_count = a.actuator_count;
+  b.motors_lower = float(a.motors_lower), b.motors_upper = float(a.motors_upper);
+  return b;
 }
 
 ActuatorData<float> convert(const ActuatorData<double>& a) {
