@@ -3,8 +3,10 @@
 
 #include <array>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "engine/model/spec_field.hpp"
 #include "engine/model/spec_types.hpp"
 
 namespace axion::model {
@@ -16,6 +18,16 @@ struct FluidEllipsoidSpec {
   Vec3d radii{0, 0, 0};                                              // m, semi-axes along x, y and z of E
   double blunt_drag = 0.5, slender_drag = 0.25, angular_drag = 1.5;  // at least 0
   double kutta_lift = 1.0, magnus_lift = 1.0;
+};
+template <>
+inline constexpr auto kFieldsOf<FluidEllipsoidSpec> = std::tuple{
+    SpecField{"X_BE", &FluidEllipsoidSpec::X_BE, {.hash = kAlways, .wire = "pose"}},
+    SpecField{"radii", &FluidEllipsoidSpec::radii, {.least = kMinLength, .hash = kAlways}},
+    SpecField{"blunt_drag", &FluidEllipsoidSpec::blunt_drag, {.least = 0, .hash = kAlways}},
+    SpecField{"slender_drag", &FluidEllipsoidSpec::slender_drag, {.least = 0, .hash = kAlways}},
+    SpecField{"angular_drag", &FluidEllipsoidSpec::angular_drag, {.least = 0, .hash = kAlways}},
+    SpecField{"kutta_lift", &FluidEllipsoidSpec::kutta_lift, {.hash = kAlways}},
+    SpecField{"magnus_lift", &FluidEllipsoidSpec::magnus_lift, {.hash = kAlways}},
 };
 
 struct BodySpec {
@@ -35,6 +47,22 @@ struct BodySpec {
   // of a joint, or for a part of another, the lender, as it is between joints of one body; -1: it is none.
   bool is_armature = false;
   int lender = -1;
+};
+template <>
+inline constexpr auto kFieldsOf<BodySpec> = std::tuple{
+    SpecField{"name", &BodySpec::name, {.hash = kNever}},
+    SpecField{"X_WB", &BodySpec::X_WB, {.hash = kAlways, .wire = "pose"}},
+    SpecField{"mass", &BodySpec::mass, {.least = 0, .hash = kAlways, .parameter = Parameter::kBodyMass}},
+    SpecField{"p_BoBcm",
+              &BodySpec::p_BoBcm,
+              {.hash = kAlways, .wire = "center_of_mass", .parameter = Parameter::kBodyCenterOfMass}},
+    SpecField{"I_Bcm", &BodySpec::I_Bcm, {.hash = kAlways, .wire = "inertia", .parameter = Parameter::kBodyInertia}},
+    SpecField{"gravity_compensation", &BodySpec::gravity_compensation, {.hash = 1}},
+    SpecField{"is_mocap", &BodySpec::is_mocap, {.hash = 26}},
+    SpecField{"ignores_medium", &BodySpec::ignores_medium, {.hash = 38}},
+    SpecField{"fluid_ellipsoids", &BodySpec::fluid_ellipsoids, {.hash = kNever}},
+    SpecField{"is_armature", &BodySpec::is_armature, {.hash = kNever}},
+    SpecField{"lender", &BodySpec::lender, {.hash = kNever, .is_omitted = true}},
 };
 
 }  // namespace axion::model

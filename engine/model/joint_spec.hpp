@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "engine/model/spec_field.hpp"
 #include "engine/model/spec_types.hpp"
 
 namespace axion::model {
@@ -30,6 +32,38 @@ struct AxisSpec {
   SoftnessSpec limit_softness{};
   SoftnessSpec friction_softness{};  // of its dry friction, which has no margin
   ForceRangeSpec motors{};           // of all motors along the axis together
+};
+template <>
+inline constexpr auto kFieldsOf<AxisSpec> = std::tuple{
+    SpecField{"name", &AxisSpec::name, {.hash = kNever}},
+    SpecField{"kind", &AxisSpec::kind, {.hash = kAlways}},
+    SpecField{"axis", &AxisSpec::axis, {.hash = kAlways}},
+    SpecField{"anchor", &AxisSpec::anchor, {.hash = kAlways, .parameter = Parameter::kAxisAnchor}},
+    SpecField{"reference", &AxisSpec::reference, {.hash = kAlways}},
+    SpecField{"initial_position", &AxisSpec::initial_position, {.hash = kAlways}},
+    SpecField{"armature",
+              &AxisSpec::armature,
+              {.least = 0, .hash = kAlways, .acts_along = true, .parameter = Parameter::kAxisArmature}},
+    SpecField{"damping",
+              &AxisSpec::damping,
+              {.least = 0, .hash = kAlways, .acts_along = true, .parameter = Parameter::kAxisDamping}},
+    SpecField{"stiffness",
+              &AxisSpec::stiffness,
+              {.least = 0, .hash = kAlways, .acts_along = true, .parameter = Parameter::kAxisStiffness}},
+    SpecField{"spring_reference",
+              &AxisSpec::spring_reference,
+              {.hash = kAlways, .parameter = Parameter::kAxisSpringReference}},
+    SpecField{"friction_loss",
+              &AxisSpec::friction_loss,
+              {.least = 0, .hash = kAlways, .acts_along = true, .parameter = Parameter::kAxisFrictionLoss}},
+    SpecField{"limited", &AxisSpec::limited, {.hash = kAlways}},
+    SpecField{
+        "lower", &AxisSpec::lower, {.hash = kAlways, .parameter = Parameter::kAxisLower}, where(&AxisSpec::limited)},
+    SpecField{
+        "upper", &AxisSpec::upper, {.hash = kAlways, .parameter = Parameter::kAxisUpper}, where(&AxisSpec::limited)},
+    SpecField{"limit_softness", &AxisSpec::limit_softness, {.hash = 20, .is_omitted = true}},
+    SpecField{"friction_softness", &AxisSpec::friction_softness, {.hash = 35, .is_omitted = true}},
+    SpecField{"motors", &AxisSpec::motors, {.hash = 27, .is_omitted = true}},
 };
 
 enum class JointKind : std::uint8_t {
@@ -80,6 +114,29 @@ struct JointSpec {
   // What the locks may carry, beside which the field break_ratio says what they carried; nothing breaks by itself. N of
   // those of translations, N m of those of rotations; 0: any. A fixed joint of the tree with either stays a joint.
   double break_force = 0.0, break_torque = 0.0;
+};
+template <>
+inline constexpr auto kFieldsOf<JointSpec> = std::tuple{
+    SpecField{"name", &JointSpec::name, {.hash = kNever}},
+    SpecField{"kind", &JointSpec::kind, {.hash = kAlways}},
+    SpecField{"parent", &JointSpec::parent, {.hash = kAlways}},
+    SpecField{"child", &JointSpec::child, {.hash = kAlways}},
+    SpecField{"anchor", &JointSpec::anchor, {.hash = kAlways}},
+    SpecField{"ball_damping", &JointSpec::ball_damping, {.least = 0, .hash = kAlways, .acts_along = true}},
+    SpecField{"ball_armature", &JointSpec::ball_armature, {.least = 0, .hash = kAlways, .acts_along = true}},
+    SpecField{"lock_stiffness", &JointSpec::lock_stiffness, {.least = 0, .hash = kAlways}},
+    SpecField{"lock_damping", &JointSpec::lock_damping, {.least = 0, .hash = kAlways}},
+    SpecField{"free_damping", &JointSpec::free_damping, {.least = 0, .hash = 2}},
+    SpecField{"ball_stiffness", &JointSpec::ball_stiffness, {.least = 0, .hash = 22}},
+    SpecField{"free_stiffness", &JointSpec::free_stiffness, {.least = 0, .hash = 23}},
+    SpecField{"ball_upper", &JointSpec::ball_upper, {.hash = 24}, where_given(&JointSpec::ball_limited)},
+    SpecField{"ball_limit_softness", &JointSpec::ball_limit_softness, {.hash = 25}, where(&JointSpec::ball_limited)},
+    SpecField{"X_PC", &JointSpec::X_PC, {.hash = 3, .wire = "held_pose"}, where_given(&JointSpec::holds_pose)},
+    SpecField{"lock_softness", &JointSpec::softness, {.hash = 29}, where_given(&JointSpec::is_soft)},
+    SpecField{"turn_weight", &JointSpec::turn_weight, {.least = 1e-6, .hash = kAlways}, where(&JointSpec::is_soft)},
+    SpecField{"break_force", &JointSpec::break_force, {.least = 0, .hash = 33}},
+    SpecField{"break_torque", &JointSpec::break_torque, {.least = 0, .hash = 34}},
+    SpecField{"axes", &JointSpec::axes, {.hash = kAlways}},
 };
 
 }  // namespace axion::model

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 #include "engine/model/shape_kind.hpp"
+#include "engine/model/spec_field.hpp"
 #include "engine/model/spec_types.hpp"
 
 namespace axion::model {
@@ -112,6 +114,15 @@ struct ContactSensorSpec {
 struct ImageSpec {
   double focal_x = 1, focal_y = 1;        // pixels, above 0
   double centre_x = 0.5, centre_y = 0.5;  // pixels
+
+  bool operator==(const ImageSpec&) const = default;
+};
+template <>
+inline constexpr auto kFieldsOf<ImageSpec> = std::tuple{
+    SpecField{"focal_x", &ImageSpec::focal_x, {.hash = kAlways}},
+    SpecField{"focal_y", &ImageSpec::focal_y, {.hash = kAlways}},
+    SpecField{"centre_x", &ImageSpec::centre_x, {.hash = kAlways}},
+    SpecField{"centre_y", &ImageSpec::centre_y, {.hash = kAlways}},
 };
 
 struct SensorSpec {
@@ -135,6 +146,25 @@ struct SensorSpec {
   double noise = 0.0;         // standard deviation that a client may add; readings are without noise
   ContactSensorSpec contact;  // kContact; of kDistance, kNormal and kFromTo the sides, each a shape or a body
   ImageSpec image;            // kCameraProjection
+};
+template <>
+inline constexpr auto kFieldsOf<SensorSpec> = std::tuple{
+    SpecField{"name", &SensorSpec::name, {.hash = kNever}},
+    SpecField{"frame", &SensorSpec::frame, {.hash = kNever}},
+    SpecField{"reference", &SensorSpec::reference, {.hash = kNever}, where_given(&SensorSpec::has_reference)},
+    SpecField{"kind", &SensorSpec::kind, {.hash = kAlways}},
+    SpecField{"has_reference", &SensorSpec::has_reference, {.hash = kAlways, .wire = kInNoMessage}},
+    SpecField{"joint", &SensorSpec::joint, {.hash = kAlways}},
+    SpecField{"axis", &SensorSpec::axis, {.hash = kAlways}},
+    SpecField{"actuator", &SensorSpec::actuator, {.hash = kAlways}},
+    SpecField{"zone", &SensorSpec::zone, {.hash = kAlways, .wire = kInNoMessage}},
+    SpecField{"zone_size", &SensorSpec::zone_size, {.is_checked = false, .hash = kAlways}},
+    SpecField{"dimension", &SensorSpec::dimension, {.hash = kAlways}},
+    SpecField{"scale", &SensorSpec::scale, {.hash = kAlways}},
+    SpecField{"cutoff", &SensorSpec::cutoff, {.least = 0, .hash = kAlways}},
+    SpecField{"noise", &SensorSpec::noise, {.least = 0, .hash = kNever}},
+    SpecField{"tendon", &SensorSpec::tendon, {.hash = 16}},
+    SpecField{"image", &SensorSpec::image, {.hash = kNever}},
 };
 
 }  // namespace axion::model

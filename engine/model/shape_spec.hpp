@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/model/shape_kind.hpp"
+#include "engine/model/spec_field.hpp"
 #include "engine/model/spec_types.hpp"
 
 namespace axion::model {
@@ -43,6 +45,33 @@ struct ShapeSpec {
   // friction feels this, against which it acts; the shape stays in its place.
   Vec3d surface_velocity{0, 0, 0}, surface_angular_velocity{0, 0, 0};
 };
+template <>
+inline constexpr auto kFieldsOf<ShapeSpec> = std::tuple{
+    SpecField{"name", &ShapeSpec::name, {.hash = kNever}},
+    SpecField{"kind", &ShapeSpec::kind, {.hash = kAlways}},
+    SpecField{"body", &ShapeSpec::body, {.hash = kAlways}},
+    SpecField{"X_BS", &ShapeSpec::X_BS, {.hash = kAlways, .wire = "pose", .parameter = Parameter::kShapePosition}},
+    SpecField{"size", &ShapeSpec::size, {.hash = kAlways, .parameter = Parameter::kShapeSize}},
+    SpecField{"mesh", &ShapeSpec::mesh, {.hash = kNever}},
+    SpecField{"height_field", &ShapeSpec::height_field, {.hash = kNever}},
+    SpecField{"friction", &ShapeSpec::friction, {.least = 0, .hash = kAlways, .parameter = Parameter::kShapeFriction}},
+    SpecField{"restitution",
+              &ShapeSpec::restitution,
+              {.least = 0, .most = 1, .hash = kAlways, .parameter = Parameter::kShapeRestitution}},
+    SpecField{"contact_stiffness", &ShapeSpec::contact_stiffness, {.least = 0, .hash = kAlways}},
+    SpecField{"contact_damping", &ShapeSpec::contact_damping, {.least = 0, .hash = kAlways}},
+    SpecField{"contact_dimension", &ShapeSpec::contact_dimension, {.hash = kAlways}},
+    SpecField{"contact_priority", &ShapeSpec::contact_priority, {.hash = kAlways}},
+    SpecField{"contact_type", &ShapeSpec::contact_type, {.hash = kAlways}},
+    SpecField{"contact_affinity", &ShapeSpec::contact_affinity, {.hash = kAlways}},
+    SpecField{"softness", &ShapeSpec::softness, {.hash = 17, .is_omitted = true}},
+    SpecField{"softness_mix", &ShapeSpec::softness_mix, {.least = 0, .hash = 18}},
+    SpecField{"cone_dimension", &ShapeSpec::cone_dimension, {.hash = 19}},
+    SpecField{"torsional_friction", &ShapeSpec::torsional_friction, {.least = 0, .hash = 30}},
+    SpecField{"rolling_friction", &ShapeSpec::rolling_friction, {.least = 0, .hash = 31}},
+    SpecField{"surface_velocity", &ShapeSpec::surface_velocity, {.hash = kNever, .is_omitted = true}},
+    SpecField{"surface_angular_velocity", &ShapeSpec::surface_angular_velocity, {.hash = kNever, .is_omitted = true}},
+};
 
 // Points whose convex hull is a shape, in the frame of the shape. More vertices than model/convex_hull.hpp allows are
 // simplified.
@@ -66,6 +95,11 @@ struct ContactExcludeSpec {
   int body_a = 0;
   int body_b = 0;
 };
+template <>
+inline constexpr auto kFieldsOf<ContactExcludeSpec> = std::tuple{
+    SpecField{"body_a", &ContactExcludeSpec::body_a, {.hash = kAlways}},
+    SpecField{"body_b", &ContactExcludeSpec::body_b, {.hash = kAlways}},
+};
 
 // Two shapes that touch each other whatever else is said of them, their bodies' joints and exclusions included, by a
 // law of their own.
@@ -78,6 +112,17 @@ struct ContactPairSpec {
   int cone_dimension = 3;           // as ShapeSpec's
   double torsional_friction = 0.0;  // m, as ShapeSpec's
   double rolling_friction = 0.0;    // m
+};
+template <>
+inline constexpr auto kFieldsOf<ContactPairSpec> = std::tuple{
+    SpecField{"shape_a", &ContactPairSpec::shape_a, {.hash = kAlways}},
+    SpecField{"shape_b", &ContactPairSpec::shape_b, {.hash = kAlways}},
+    SpecField{"friction", &ContactPairSpec::friction, {.least = 0, .hash = kAlways}},
+    SpecField{"contact_dimension", &ContactPairSpec::contact_dimension, {.hash = kAlways}},
+    SpecField{"softness", &ContactPairSpec::softness, {.hash = 21, .is_omitted = true}},
+    SpecField{"cone_dimension", &ContactPairSpec::cone_dimension, {.hash = 22}},
+    SpecField{"torsional_friction", &ContactPairSpec::torsional_friction, {.least = 0, .hash = 30}},
+    SpecField{"rolling_friction", &ContactPairSpec::rolling_friction, {.least = 0, .hash = 31}},
 };
 
 }  // namespace axion::model

@@ -11,14 +11,19 @@ using Quatd = std::array<double, 4>;  // w, x, y, z
 struct PoseSpec {
   Vec3d position{0, 0, 0};     // m
   Quatd rotation{1, 0, 0, 0};  // need not be normalised; compile() normalises it
+
+  bool operator==(const PoseSpec&) const = default;
 };
 
 inline constexpr int kWorldBody = -1;
+inline constexpr double kMinLength = 1e-9;  // m, of a shape's size
 
 // A frame that is fixed in a body of the scene, or in the world.
 struct FrameSpec {
   int body = kWorldBody;  // index into SceneSpec::bodies, as given: what is welded keeps its own frames
   PoseSpec X_BF;          // in the body frame
+
+  bool operator==(const FrameSpec&) const = default;
 };
 
 // How a contact or a limit gives way in batches whose contacts are soft (impedance.hpp): MuJoCo's numbers.

@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "engine/model/spec_field.hpp"
 #include "engine/model/spec_types.hpp"
 
 namespace axion::model {
@@ -15,6 +17,12 @@ struct TendonTermSpec {
   int joint = 0;  // index into SceneSpec::joints; must be kAxes and on the tree
   int axis = 0;   // index into that joint's axes
   double coefficient = 1.0;
+};
+template <>
+inline constexpr auto kFieldsOf<TendonTermSpec> = std::tuple{
+    SpecField{"joint", &TendonTermSpec::joint, {.hash = kAlways}},
+    SpecField{"axis", &TendonTermSpec::axis, {.hash = kAlways}},
+    SpecField{"coefficient", &TendonTermSpec::coefficient, {.hash = kAlways}},
 };
 
 // A point of a tendon's path through space: a site that it passes, an object that it may wrap about, between two sites,
@@ -36,6 +44,16 @@ struct TendonPointSpec {
   double divisor =
       1.0;  // kPulley: > 0; what follows, up to the next pulley, is a branch of its own that counts 1/divisor
 };
+template <>
+inline constexpr auto kFieldsOf<TendonPointSpec> = std::tuple{
+    SpecField{"frame", &TendonPointSpec::frame, {.hash = kAlways}},
+    SpecField{"kind", &TendonPointSpec::kind, {.hash = kAlways}},
+    SpecField{"radius", &TendonPointSpec::radius, {.is_checked = false, .hash = kAlways}},
+    SpecField{"has_side", &TendonPointSpec::has_side, {.hash = kAlways, .wire = kInNoMessage}},
+    SpecField{"divisor", &TendonPointSpec::divisor, {.is_checked = false, .hash = kAlways}},
+    SpecField{"side", &TendonPointSpec::side, {.hash = kAlways}, where_given(&TendonPointSpec::has_side)},
+    SpecField{"gear", &TendonPointSpec::gear, {.is_checked = false, .hash = kNever, .wire = kInNoMessage}},
+};
 
 // A tendon, its length s, and everything that acts along it. Either terms: a weighted sum of joint coordinates, s = Σ
 // coefficient s_k, of a gear train, a differential, a cable over pulleys of constant radius. Or a path: the length in
@@ -56,12 +74,38 @@ struct TendonSpec {
   SoftnessSpec limit_softness{}, friction_softness{};
   ForceRangeSpec motors{};  // of all motors along the tendon together
 };
+template <>
+inline constexpr auto kFieldsOf<TendonSpec> = std::tuple{
+    SpecField{"name", &TendonSpec::name, {.hash = kNever}},
+    SpecField{"motors", &TendonSpec::motors, {.hash = 27, .is_omitted = true}},
+    SpecField{"armature", &TendonSpec::armature, {.least = 0, .hash = kAlways}},
+    SpecField{"damping", &TendonSpec::damping, {.least = 0, .hash = kAlways}},
+    SpecField{"stiffness", &TendonSpec::stiffness, {.least = 0, .hash = kAlways}},
+    SpecField{"spring_reference", &TendonSpec::spring_reference, {.hash = kAlways}},
+    SpecField{"friction_loss", &TendonSpec::friction_loss, {.least = 0, .hash = kAlways}},
+    SpecField{"limited", &TendonSpec::limited, {.hash = kAlways}},
+    SpecField{"lower", &TendonSpec::lower, {.hash = kAlways}, where(&TendonSpec::limited)},
+    SpecField{"upper", &TendonSpec::upper, {.hash = kAlways}, where(&TendonSpec::limited)},
+    SpecField{"terms", &TendonSpec::terms, {.hash = kAlways}},
+    SpecField{"spring_slack", &TendonSpec::spring_slack, {.least = 0, .hash = 14}},
+    SpecField{"limit_softness", &TendonSpec::limit_softness, {.hash = 36, .is_omitted = true}},
+    SpecField{"friction_softness", &TendonSpec::friction_softness, {.hash = 37, .is_omitted = true}},
+    SpecField{"path", &TendonSpec::path, {.hash = 15}},
+};
 
 // A coordinate: of a joint's axis, or the length of a tendon.
 struct CoordinateSpec {
   int tendon = -1;  // index into SceneSpec::tendons, or -1 for the axis of a joint
   int joint = 0;    // index into SceneSpec::joints; must be kAxes and on the tree
   int axis = 0;
+
+  bool operator==(const CoordinateSpec&) const = default;
+};
+template <>
+inline constexpr auto kFieldsOf<CoordinateSpec> = std::tuple{
+    SpecField{"tendon", &CoordinateSpec::tendon, {.hash = kAlways, .is_omitted = true}},
+    SpecField{"joint", &CoordinateSpec::joint, {.hash = kNever}},
+    SpecField{"axis", &CoordinateSpec::axis, {.hash = kNever}},
 };
 
 // Holds one coordinate at a polynomial of another, first = Σ polynomial[i] second^i, or at polynomial[0] alone.
@@ -77,6 +121,17 @@ struct EqualitySpec {
   double damping = 0.0;
   bool is_soft = false;  // whether, in batches whose contacts are soft, it gives way as `softness` says
   SoftnessSpec softness{};
+};
+template <>
+inline constexpr auto kFieldsOf<EqualitySpec> = std::tuple{
+    SpecField{"name", &EqualitySpec::name, {.hash = kNever}},
+    SpecField{"first", &EqualitySpec::first, {.hash = kAlways}},
+    SpecField{"has_second", &EqualitySpec::has_second, {.hash = kAlways, .wire = kInNoMessage}},
+    SpecField{"polynomial", &EqualitySpec::polynomial, {.hash = kAlways, .wire = kInNoMessage}},
+    SpecField{"stiffness", &EqualitySpec::stiffness, {.least = 0, .hash = kAlways}},
+    SpecField{"damping", &EqualitySpec::damping, {.least = 0, .hash = kAlways}},
+    SpecField{"softness", &EqualitySpec::softness, {.hash = 28}, where_given(&EqualitySpec::is_soft)},
+    SpecField{"second", &EqualitySpec::second, {.hash = kAlways}, where_given(&EqualitySpec::has_second)},
 };
 
 }  // namespace axion::model
