@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/math/constants.hpp"
@@ -16,6 +17,7 @@
 #include "engine/model/joint_spec.hpp"
 #include "engine/model/sensor_spec.hpp"
 #include "engine/model/shape_spec.hpp"
+#include "engine/model/spec_field.hpp"
 #include "engine/model/spec_types.hpp"
 #include "engine/model/tendon_spec.hpp"
 
@@ -59,6 +61,24 @@ struct SceneSpec {
   std::vector<EqualitySpec> equalities;
   std::vector<HeightFieldSpec> height_fields;
   SoftnessRule softness_rule;
+};
+// For messages: the fingerprint and the checks take a scene part by part.
+template <>
+inline constexpr auto kFieldsOf<SceneSpec> = std::tuple{
+    SpecField{"name", &SceneSpec::name},
+    SpecField{"gravity", &SceneSpec::gravity},
+    SpecField{"timestep", &SceneSpec::timestep},
+    SpecField{"filter_parent_child", &SceneSpec::filter_parent_child},
+    SpecField{"bodies", &SceneSpec::bodies},
+    SpecField{"joints", &SceneSpec::joints},
+    SpecField{"shapes", &SceneSpec::shapes},
+    SpecField{"actuators", &SceneSpec::actuators},
+    SpecField{"equalities", &SceneSpec::equalities},
+    SpecField{"tendons", &SceneSpec::tendons},
+    SpecField{"contact_pairs", &SceneSpec::contact_pairs},
+    SpecField{"sensors", &SceneSpec::sensors},
+    SpecField{"excludes", &SceneSpec::excludes},
+    SpecField{"magnetic_field", &SceneSpec::magnetic_field},
 };
 
 }  // namespace axion::model
