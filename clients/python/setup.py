@@ -29,7 +29,20 @@ def message_files():
     return files
 
 
-def complete_docstrings(package):
+def field_texts(files):
+    """What the comments of a scene's messages say of each field, by message and field."""
+    texts = {}
+    for file in files:
+        if file.name not in ("axion/v1/scene.proto", "axion/v1/equality.proto"):
+            continue
+        comments = {tuple(at.path): " ".join((at.leading_comments or at.trailing_comments).split())
+                    for at in file.source_code_info.location}
+        for m, message in enumerate(file.message_type):
+            texts[message.name] = {field.name: comments.get((4, m, 2, f), "").rstrip(".") for f, field in enumerate(message.field)}
+    return texts
+
+
+def complete_docstrings(package, fields):
     """Writes whole docstrings into the files of a built package, which editors read."""
     spec = importlib.util.spec_from_file_location("axion_texts", HERE / "axion" / "texts.py")
     texts = importlib.util.module_from_spec(spec)
@@ -37,7 +50,7 @@ def complete_docstrings(package):
     sources = {path: path.read_text() for path in package.rglob("*.py") if "v1" not in path.parts}
     made = texts.makers(sources.values())
     for path, source in sources.items():
-        path.write_text(texts.completed_source(source, made))
+        path.write_text(texts.completed_source(source, made, fields))
 
 
 class BuildWithMessages(build_py):
@@ -47,9 +60,9 @@ class BuildWithMessages(build_py):
         self.force = True  # files of an earlier build have its texts
         super().run()
         output = HERE if self.editable_mode else pathlib.Path(self.build_lib)
+        fields = self.generate(output)
         if not self.editable_mode:
-            complete_docstrings(output / "axion")
-        self.generate(output)
+            complete_docstrings(output / "axion", fields)
         shutil.copyfile(ROBOT, output / "axion" / "learning" / "quadruped.xml")
 
     def generate(self, output):
@@ -61,23 +74,27 @@ class BuildWithMessages(build_py):
         with tempfile.TemporaryDirectory() as folder:
             descriptors = pathlib.Path(folder) / "descriptors"
             arguments = ["protoc", f"-I{PROTO_ROOT}", f"-I{includes}", f"--python_out={output}", f"--pyi_out={output}",
-                         f"--grpc_python_out={output}", f"--descriptor_set_out={descriptors}", "--include_imports",
+                         f"--grpc_python_out={output}", f"--descriptor_set_out={descriptors}", "--include_imports", "--include_source_info",
                          *(path.relative_to(PROTO_ROOT).as_posix() for path in message_files())]
             if protoc.main(arguments) != 0:
                 sys.exit("setup.py: the message compiler failed; its own message is above")
-            self.write_service_types(descriptors, output)
+            from google.protobuf import descriptor_pb2
+
+            files = descriptor_pb2.FileDescriptorSet.FromString(descriptors.read_bytes()).file
+        self.write_service_types(files, output)
         for types in (output / "axion" / "v1").glob("*_pb2.pyi"):  # protoc leaves the arguments of mappings out
             text = re.sub(r"(?<! as )\b_Mapping\b(?!\[)", "_Mapping[str, _Any]", types.read_text())
             types.write_text("from typing import Any as _Any\n" + text)
         (output / "axion" / "v1" / "__init__.py").write_text('"""Generated from proto/axion/v1."""\n')
+        fields = field_texts(files)
+        (output / "axion" / "v1" / "field_texts.py").write_text(
+            f'"""Generated from the comments of proto/axion/v1."""\n\nFIELDS: dict[str, dict[str, str]] = {fields!r}\n')
+        return fields
 
-    def write_service_types(self, descriptors, output):
-        from google.protobuf import descriptor_pb2
-
+    def write_service_types(self, files, output):
         sys.path.insert(0, str(HERE))
         from stubs import service_stub
 
-        files = descriptor_pb2.FileDescriptorSet.FromString(descriptors.read_bytes()).file
         module_of = {f".{file.package}.{message.name}": file.name.removesuffix(".proto").replace("/", ".") + "_pb2"
                      for file in files for message in file.message_type}
         for file in files:

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
+#include "engine/model/spec_field.hpp"
 #include "engine/model/spec_types.hpp"
 
 namespace axion::model {
@@ -31,6 +33,21 @@ struct MuscleSpec {
   double vmax = 1.5;                              // L0/s: shortening at this rate it has no active force
   double fpmax = 1.3;                             // passive force at lmax, in units of `force`
   double fvmax = 1.2;                             // active force at the greatest lengthening, likewise
+
+  bool operator==(const MuscleSpec&) const = default;
+};
+template <>
+inline constexpr auto kFieldsOf<MuscleSpec> = std::tuple{
+    SpecField{"range_lower", &MuscleSpec::range_lower, {.is_checked = false, .hash = kAlways}},
+    SpecField{"range_upper", &MuscleSpec::range_upper, {.is_checked = false, .hash = kAlways}},
+    SpecField{"length_lower", &MuscleSpec::length_lower, {.hash = kAlways}},
+    SpecField{"length_upper", &MuscleSpec::length_upper, {.hash = kAlways}},
+    SpecField{"force", &MuscleSpec::force, {.least = 0, .hash = kAlways}},
+    SpecField{"lmin", &MuscleSpec::lmin, {.least = 0, .hash = kAlways}},
+    SpecField{"lmax", &MuscleSpec::lmax, {.least = 0, .hash = kAlways}},
+    SpecField{"vmax", &MuscleSpec::vmax, {.least = 0, .hash = kAlways}},
+    SpecField{"fpmax", &MuscleSpec::fpmax, {.least = 0, .hash = kAlways}},
+    SpecField{"fvmax", &MuscleSpec::fvmax, {.least = 0, .hash = kAlways}},
 };
 
 // A state that an actuator's law takes for its control. It follows the clamped control u: w' = u, or w' = (u − w)/time;
@@ -79,6 +96,36 @@ struct ActuatorSpec {
   bool activation_early = false;      // a step's effort is that of the activation of its end
   std::array<double, 3> gain{1, 0, 0}, bias{0, 0, 0};  // kAffine
   MuscleSpec muscle;                                   // kMuscle
+};
+template <>
+inline constexpr auto kFieldsOf<ActuatorSpec> = std::tuple{
+    SpecField{"name", &ActuatorSpec::name, {.hash = kNever}},
+    SpecField{"kind", &ActuatorSpec::kind, {.hash = kAlways}},
+    SpecField{"joint", &ActuatorSpec::joint, {.hash = kAlways}},
+    SpecField{"axis", &ActuatorSpec::axis, {.hash = kAlways}},
+    SpecField{"gear", &ActuatorSpec::gear, {.hash = kAlways, .parameter = Parameter::kActuatorGear}},
+    SpecField{"kp", &ActuatorSpec::kp, {.least = 0, .hash = kAlways, .parameter = Parameter::kActuatorKp}},
+    SpecField{"kd", &ActuatorSpec::kd, {.least = 0, .hash = kAlways, .parameter = Parameter::kActuatorKd}},
+    SpecField{"control_limited", &ActuatorSpec::control_limited, {.hash = kAlways}},
+    SpecField{"effort_limited", &ActuatorSpec::effort_limited, {.hash = kAlways}},
+    SpecField{"control_gain", &ActuatorSpec::control_gain, {.hash = 4}},
+    SpecField{"control_offset", &ActuatorSpec::control_offset, {.hash = 5}},
+    SpecField{"tendon", &ActuatorSpec::tendon, {.hash = 11, .is_omitted = true}},
+    SpecField{"control_lower", &ActuatorSpec::control_lower, {.hash = kAlways}, where(&ActuatorSpec::control_limited)},
+    SpecField{"control_upper", &ActuatorSpec::control_upper, {.hash = kAlways}, where(&ActuatorSpec::control_limited)},
+    SpecField{"effort_lower", &ActuatorSpec::effort_lower, {.hash = kAlways}, where(&ActuatorSpec::effort_limited)},
+    SpecField{"effort_upper", &ActuatorSpec::effort_upper, {.hash = kAlways}, where(&ActuatorSpec::effort_limited)},
+    SpecField{"activation_time", &ActuatorSpec::activation_time, {.is_checked = false, .hash = kNever}},
+    SpecField{"activation_limited", &ActuatorSpec::activation_limited, {.hash = kNever}},
+    SpecField{"activation_lower", &ActuatorSpec::activation_lower, {.is_checked = false, .hash = kNever}},
+    SpecField{"activation_upper", &ActuatorSpec::activation_upper, {.is_checked = false, .hash = kNever}},
+    SpecField{"deactivation_time", &ActuatorSpec::deactivation_time, {.is_checked = false, .hash = kNever}},
+    SpecField{"activation_smoothing", &ActuatorSpec::activation_smoothing, {.is_checked = false, .hash = kNever}},
+    SpecField{"activation_early", &ActuatorSpec::activation_early, {.hash = kNever}},
+    SpecField{"gain", &ActuatorSpec::gain, {.hash = kNever, .is_omitted = true}},
+    SpecField{"bias", &ActuatorSpec::bias, {.hash = kNever, .is_omitted = true}},
+    SpecField{"muscle", &ActuatorSpec::muscle, {.hash = kNever, .is_omitted = true}},
+    SpecField{"adhesive_body", &ActuatorSpec::adhesive_body, {.hash = kNever}, where_given(&ActuatorSpec::adheres)},
 };
 
 }  // namespace axion::model

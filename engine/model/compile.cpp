@@ -353,10 +353,7 @@ class Compiler {
     for (const AxisSpec& a : spec.axes) {
       AxisData<double> axis{};
       axis.joint = index, axis.limit = -1;
-      axis.reference = a.reference, axis.initial_position = a.initial_position;
-      axis.armature = a.armature, axis.damping = a.damping;
-      axis.stiffness = a.stiffness, axis.spring_reference = a.spring_reference;
-      axis.lower = a.lower, axis.upper = a.upper;
+      for_each_number([](double& to, double from) { to = from; }, axis, a);
       bound_motors(a.motors, axis);
       if (a.limited) {
         axis.limit = static_cast<int>(arrays().limit_axis.size());

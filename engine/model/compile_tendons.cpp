@@ -164,9 +164,7 @@ class TendonCompiler {
     tendon.axis = axis_of_tendon_[t] = static_cast<int>(a_.axes.size());
     AxisData<double> axis{};
     axis.limit = -1;
-    axis.armature = spec.armature, axis.damping = spec.damping;
-    axis.stiffness = spec.stiffness, axis.spring_reference = spec.spring_reference;
-    axis.lower = spec.lower, axis.upper = spec.upper;
+    for_each_number_of_tendons([](double& to, double from) { to = from; }, axis, spec);
     bound_motors(spec.motors, axis);
     tendon.spring_slack = spec.spring_slack;
     for (const TendonTermSpec& term : spec.terms) {

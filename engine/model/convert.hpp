@@ -89,22 +89,13 @@ JointData<To> convert(const JointData<double>& a) {
 
 template <typename To>
 AxisData<To> convert(const AxisData<double>& a) {
-  return {a.joint,
-          To(a.reference),
-          To(a.armature),
-          To(a.damping),
-          To(a.stiffness),
-          To(a.spring_reference),
-          a.limit,
-          To(a.lower),
-          To(a.upper),
-          a.effort_start,
-          a.effort_count,
-          a.actuator_start,
-          a.actuator_count,
-          To(a.initial_position),
-          To(a.motors_lower),
-          To(a.motors_upper)};
+  AxisData<To> b{};
+  b.joint = a.joint, b.limit = a.limit;
+  for_each_number([](To& to, double from) { to = To(from); }, b, a);
+  b.effort_start = a.effort_start, b.effort_count = a.effort_count;
+  b.actuator_start = a.actuator_start, b.actuator_count = a.actuator_count;
+  b.motors_lower = To(a.motors_lower), b.motors_upper = To(a.motors_upper);
+  return b;
 }
 
 template <typename To>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/model/loop_joints.hpp"
+#include "engine/model/sensor_layout.hpp"
 #include "engine/model/spec_math.hpp"
 #include "engine/model/validate_inertia.hpp"
 #include "engine/model/validate_scene.hpp"
@@ -270,7 +271,7 @@ void Merger::contents() {
   }
   out_.senses_tendon.assign(in_.tendons.size(), false);
   for (const SensorSpec& sensor : in_.sensors) {
-    if (sensor.tendon >= 0) out_.senses_tendon[sensor.tendon] = true;
+    if (sensor_traits(sensor.kind).of == SensorOf::kTendon) out_.senses_tendon[sensor.tendon] = true;
   }
   for (EqualitySpec equality : in_.equalities) {
     for (CoordinateSpec* coordinate : {&equality.first, &equality.second}) {

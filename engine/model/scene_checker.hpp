@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_set>
 #include <vector>
 
@@ -34,13 +35,36 @@ class SceneChecker {
   void compliance(const std::string& item, const char* stiffness_leaf, double stiffness, const char* damping_leaf,
                   double damping);
   template <std::size_t N>
-  void reals(const std::string& item, const char* leaf, const std::array<double, N>& values) {
+  void reals(const std::string& item, const char* leaf, const std::array<double, N>& values,
+             const FieldRules& rules = {}) {
     for (std::size_t i = 0; i < N; ++i) {
-      if (!is_real(values[i])) real(item, (std::string(leaf) + "[" + std::to_string(i) + "]").c_str(), values[i]);
+      if (is_real(values[i]) && values[i] >= rules.least) continue;
+      bounded(item, (std::string(leaf) + "[" + std::to_string(i) + "]").c_str(), values[i], rules);
     }
   }
+  void bounded(const std::string& item, const char* leaf, double value, const FieldRules& rules);
+  // Each number of a struct alone, by its list (spec_field.hpp).
+  template <typename Spec>
+  void numbers(const std::string& item, const Spec& spec) {
+    for_each_field<Spec>([&](const auto& field) {
+      const auto& value = spec.*field.member;
+      using T = std::remove_cvref_t<decltype(value)>;
+      if (!field.rules.is_checked || (field.condition.is_presence && !field.holds(spec))) return;
+      if constexpr (std::is_same_v<T, double>) {
+        bounded(item, field.name, value, field.rules);
+      } else if constexpr (std::is_same_v<T, PoseSpec>) {
+        pose(item, field.name, value);
+      } else if constexpr (std::is_same_v<T, SoftnessSpec>) {
+        softness(item, field.name, value);
+      } else if constexpr (std::is_same_v<T, ForceRangeSpec>) {
+        force_range(item, field.name, value);
+      } else if constexpr (requires { reals(item, field.name, value); }) {
+        reals(item, field.name, value, field.rules);
+      }
+    });
+  }
   void softness(const std::string& item, const char* leaf, const SoftnessSpec& softness);
-  void force_range(const std::string& item, const ForceRangeSpec& motors);
+  void force_range(const std::string& item, const char* leaf, const ForceRangeSpec& forces);
   void cone_dimension(const std::string& item, int dimension);
   void pose(const std::string& item, const char* leaf, const PoseSpec& X);
   void index(const std::string& item, const char* leaf, int value, int first, std::size_t end);

@@ -23,24 +23,17 @@ void SceneChecker::activation(const std::string& item, const ActuatorSpec& actua
   }
 }
 
-void SceneChecker::force_range(const std::string& item, const ForceRangeSpec& motors) {
-  real(item, "motors.lower", motors.lower);
-  real(item, "motors.upper", motors.upper);
-  if (motors.limited) range(item, "motors.lower", motors.lower, motors.upper);
+void SceneChecker::force_range(const std::string& item, const char* leaf, const ForceRangeSpec& forces) {
+  const std::string name = item + "." + leaf;
+  numbers(name, forces);
+  if (forces.limited) range(name, "lower", forces.lower, forces.upper);
 }
 
 // Beyond the curves' edges they are constant; between them they are what MuscleSpec says for any numbers in order.
 void SceneChecker::muscle(const std::string& item, const MuscleSpec& muscle) {
   range(item, "range_lower", muscle.range_lower, muscle.range_upper);
   range(item, "length_lower", muscle.length_lower, muscle.length_upper);
-  at_least(item, "force", muscle.force, 0);
-  at_least(item, "lmin", muscle.lmin, 0);
-  at_least(item, "lmax", muscle.lmax, 0);
-  at_least(item, "vmax", muscle.vmax, 0);
-  at_least(item, "fpmax", muscle.fpmax, 0);
-  at_least(item, "fvmax", muscle.fvmax, 0);
-  real(item, "length_lower", muscle.length_lower);
-  real(item, "length_upper", muscle.length_upper);
+  numbers(item, muscle);
   if (!ok()) return;
   if (!(muscle.lmin < 1)) fail(item, "lmin", "must be below 1; it is " + std::to_string(muscle.lmin));
   if (!(muscle.lmax > 1)) fail(item, "lmax", "must be above 1; it is " + std::to_string(muscle.lmax));
@@ -81,19 +74,9 @@ void SceneChecker::actuators() {
     if (ok() && actuator.adheres && !actuator.on_site) fail(item, "adhesive_body", "is for motors at a site");
     if (!ok()) return;
     activation(item, actuator);
-    reals(item, "gain", actuator.gain);
-    reals(item, "bias", actuator.bias);
+    numbers(item, actuator);
     if (actuator.kind == ActuatorKind::kMuscle) muscle(item + ".muscle", actuator.muscle);
-    real(item, "gear", actuator.gear);
-    at_least(item, "kp", actuator.kp, 0);
-    at_least(item, "kd", actuator.kd, 0);
-    real(item, "control_gain", actuator.control_gain);
-    real(item, "control_offset", actuator.control_offset);
-    real(item, "control_lower", actuator.control_lower);
-    real(item, "control_upper", actuator.control_upper);
     if (actuator.control_limited) range(item, "control_lower", actuator.control_lower, actuator.control_upper);
-    real(item, "effort_lower", actuator.effort_lower);
-    real(item, "effort_upper", actuator.effort_upper);
     if (actuator.effort_limited) range(item, "effort_lower", actuator.effort_lower, actuator.effort_upper);
   }
 }

@@ -1,5 +1,6 @@
 // The checks of joints: one by one, then which of them carry bodies, close loops or weld.
 #include <cmath>
+#include <type_traits>
 
 #include "engine/model/loop_joints.hpp"
 #include "engine/model/scene_checker.hpp"
@@ -8,10 +9,6 @@
 #include "engine/model/validate_scene.hpp"
 
 namespace axion::model {
-namespace {
-constexpr double kMinTurnWeight = 1e-6;
-}
-
 void SceneChecker::joints() {
   std::unordered_set<std::string> names, axis_names;
   for (std::size_t j = 0; j < scene_.joints.size() && ok(); ++j) {
@@ -31,18 +28,11 @@ void SceneChecker::joint(std::size_t j, std::unordered_set<std::string>& axis_na
   if (ok() && joint.parent == joint.child) {
     fail(item, "parent", "must be another body than the child; both are " + std::to_string(joint.child));
   }
-  reals(item, "anchor", joint.anchor);
+  numbers(item, joint);
   compliance(item, "lock_stiffness", joint.lock_stiffness, "lock_damping", joint.lock_damping);
   if (joint.kind == JointKind::kFree && joint.lock_stiffness > 0) {
     fail(item, "lock_stiffness", "must be 0: a free joint locks nothing; it is " + to_text(joint.lock_stiffness));
   }
-  at_least(item, "ball_damping", joint.ball_damping, 0);
-  at_least(item, "ball_armature", joint.ball_armature, 0);
-  at_least(item, "free_damping", joint.free_damping, 0);
-  at_least(item, "ball_stiffness", joint.ball_stiffness, 0);
-  at_least(item, "free_stiffness", joint.free_stiffness, 0);
-  real(item, "ball_upper", joint.ball_upper);
-  softness(item, "ball_limit_softness", joint.ball_limit_softness);
   if (ok() && joint.ball_limited && !(joint.ball_upper > 0)) {
     fail(item, "ball_upper", "must be above 0; it is " + to_text(joint.ball_upper));
   }
@@ -55,9 +45,6 @@ void SceneChecker::joint(std::size_t j, std::unordered_set<std::string>& axis_na
   if (ok() && joint.free_damping > 0 && joint.kind != JointKind::kFree) {
     fail(item, "free_damping", "must be 0 unless the joint is of kind free; it is " + to_text(joint.free_damping));
   }
-  if (joint.holds_pose) pose(item, "X_PC", joint.X_PC);
-  if (joint.is_soft) softness(item, "lock_softness", joint.softness);
-  at_least(item, "turn_weight", joint.turn_weight, kMinTurnWeight);
   const std::string axis_count = std::to_string(joint.axes.size());
   if (joint.kind != JointKind::kAxes && !joint.axes.empty()) {
     fail(item, "axes", "must be empty unless the joint is of kind axes; it has " + axis_count);
@@ -80,8 +67,6 @@ void SceneChecker::joint(std::size_t j, std::unordered_set<std::string>& axis_na
 
 // Limits are of locks, which a joint may be without.
 void SceneChecker::break_limits(const std::string& item, const JointSpec& joint) {
-  at_least(item, "break_force", joint.break_force, 0);
-  at_least(item, "break_torque", joint.break_torque, 0);
   int free[2] = {0, 0};  // translations and rotations that are not locked
   for (const AxisSpec& axis : joint.axes) ++free[axis.kind == AxisKind::kHinge];
   if (joint.kind == JointKind::kFree) free[0] = free[1] = 3;
@@ -95,20 +80,7 @@ void SceneChecker::break_limits(const std::string& item, const JointSpec& joint)
 }
 
 void SceneChecker::axis(const std::string& item, const AxisSpec& axis) {
-  reals(item, "axis", axis.axis);
-  reals(item, "anchor", axis.anchor);
-  real(item, "reference", axis.reference);
-  real(item, "initial_position", axis.initial_position);
-  at_least(item, "armature", axis.armature, 0);
-  at_least(item, "damping", axis.damping, 0);
-  at_least(item, "stiffness", axis.stiffness, 0);
-  real(item, "spring_reference", axis.spring_reference);
-  at_least(item, "friction_loss", axis.friction_loss, 0);
-  real(item, "lower", axis.lower);
-  real(item, "upper", axis.upper);
-  softness(item, "limit_softness", axis.limit_softness);
-  softness(item, "friction_softness", axis.friction_softness);
-  force_range(item, axis.motors);
+  numbers(item, axis);
   if (axis.limited) range(item, "lower", axis.lower, axis.upper);
   const math::Vec3<double> a = to_vec3(axis.axis);
   if (ok() && math::norm(a) < 1e-6) fail(item, "axis", "must not be zero; its length is " + to_text(math::norm(a)));
@@ -202,21 +174,21 @@ void SceneChecker::loops() {
 }
 
 void SceneChecker::nothing_acts_along(const std::string& item, const JointSpec& joint) {
-  const auto refuse = [&](const std::string& path, const char* leaf, double value) {
-    if (value == 0) return;
-    fail(path, leaf,
-         "must be 0: the joint closes a loop, and nothing may act along a loop joint; it is " + to_text(value));
+  const auto refuse = [&](const std::string& path, const auto& spec) {
+    for_each_field<std::remove_cvref_t<decltype(spec)>>([&](const auto& field) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(spec.*field.member)>, double>) {
+        const double value = spec.*field.member;
+        if (!field.rules.acts_along || value == 0) return;
+        fail(path, field.name,
+             "must be 0: the joint closes a loop, and nothing may act along a loop joint; it is " + to_text(value));
+      }
+    });
   };
-  refuse(item, "ball_damping", joint.ball_damping);
-  refuse(item, "ball_armature", joint.ball_armature);
+  refuse(item, joint);
   for (std::size_t a = 0; a < joint.axes.size(); ++a) {
-    const AxisSpec& axis = joint.axes[a];
     const std::string path = item + "." + item_name("axes", a);
-    refuse(path, "armature", axis.armature);
-    refuse(path, "damping", axis.damping);
-    refuse(path, "stiffness", axis.stiffness);
-    refuse(path, "friction_loss", axis.friction_loss);
-    if (axis.limited) {
+    refuse(path, joint.axes[a]);
+    if (joint.axes[a].limited) {
       fail(path, "limited", "must be false: the joint closes a loop, and nothing may act along a loop joint");
     }
   }

@@ -43,14 +43,18 @@ void SceneChecker::real(const std::string& item, const char* leaf, double value)
 }
 
 void SceneChecker::at_least(const std::string& item, const char* leaf, double value, double least) {
+  bounded(item, leaf, value, {.least = least});
+}
+
+void SceneChecker::bounded(const std::string& item, const char* leaf, double value, const FieldRules& rules) {
   real(item, leaf, value);
-  if (ok() && value < least) fail(item, leaf, "must be at least " + to_text(least) + "; it is " + to_text(value));
+  if (!ok()) return;
+  if (value < rules.least) fail(item, leaf, "must be at least " + to_text(rules.least) + "; it is " + to_text(value));
+  if (value > rules.most) fail(item, leaf, "must be at most " + to_text(rules.most) + "; it is " + to_text(value));
 }
 
 void SceneChecker::compliance(const std::string& item, const char* stiffness_leaf, double stiffness,
                               const char* damping_leaf, double damping) {
-  at_least(item, stiffness_leaf, stiffness, 0);
-  at_least(item, damping_leaf, damping, 0);
   if (ok() && stiffness == 0 && damping > 0) {
     fail(item, damping_leaf,
          "must be 0 unless " + std::string(stiffness_leaf) + " is above 0, as stiffness 0 is rigid; it is " +
@@ -124,8 +128,7 @@ void SceneChecker::counts() {
 
 void SceneChecker::softness(const std::string& item, const char* leaf, const SoftnessSpec& softness) {
   const std::string name = item + "." + leaf;
-  reals(name, "solref", softness.solref), reals(name, "solimp", softness.solimp);
-  at_least(name, "margin", softness.margin, 0);
+  numbers(name, softness);
   const auto& [first, second] = softness.solref;
   if (ok() && (first > 0) != (second > 0)) {
     fail(name, "solref", "must have two numbers above 0 or none; it has " + to_text(first) + " and " + to_text(second));
@@ -160,11 +163,7 @@ void SceneChecker::bodies() {
     const BodySpec& body = scene_.bodies[b];
     const std::string item = item_name("bodies", b);
     name(item, body.name, names);
-    pose(item, "X_WB", body.X_WB);
-    at_least(item, "mass", body.mass, 0);
-    reals(item, "p_BoBcm", body.p_BoBcm);
-    reals(item, "I_Bcm", body.I_Bcm);
-    real(item, "gravity_compensation", body.gravity_compensation);
+    numbers(item, body);
     fluid_ellipsoids(item, body);
     if (body.lender < -1 || body.lender >= static_cast<int>(scene_.bodies.size()) ||
         body.lender == static_cast<int>(b)) {
@@ -178,19 +177,7 @@ void SceneChecker::fluid_ellipsoids(const std::string& body, const BodySpec& spe
     fail(body, "fluid_ellipsoids", "may have at most " + std::to_string(kMaxFluidEllipsoids));
   }
   for (std::size_t i = 0; i < spec.fluid_ellipsoids.size() && ok(); ++i) {
-    const FluidEllipsoidSpec& ellipsoid = spec.fluid_ellipsoids[i];
-    const std::string item = body + "." + item_name("fluid_ellipsoids", i);
-    pose(item, "X_BE", ellipsoid.X_BE);
-    reals(item, "radii", ellipsoid.radii);
-    for (int k = 0; k < 3; ++k) {
-      at_least(item, ("radii[" + std::to_string(k) + "]").c_str(), ellipsoid.radii[static_cast<std::size_t>(k)],
-               kMinLength);
-    }
-    at_least(item, "blunt_drag", ellipsoid.blunt_drag, 0);
-    at_least(item, "slender_drag", ellipsoid.slender_drag, 0);
-    at_least(item, "angular_drag", ellipsoid.angular_drag, 0);
-    real(item, "kutta_lift", ellipsoid.kutta_lift);
-    real(item, "magnus_lift", ellipsoid.magnus_lift);
+    numbers(body + "." + item_name("fluid_ellipsoids", i), spec.fluid_ellipsoids[i]);
   }
 }
 
@@ -246,8 +233,7 @@ void SceneChecker::shapes() {
     const std::string item = item_name("shapes", s);
     name(item, shape.name, names);
     index(item, "body", shape.body, kWorldBody, scene_.bodies.size());
-    pose(item, "X_BS", shape.X_BS);
-    reals(item, "size", shape.size);
+    numbers(item, shape);
     static constexpr int kSizes[] = {0, 1, 2, 3, 2, 3, 0, 0};  // the order of ShapeKind
     for (int i = 0; i < kSizes[static_cast<int>(shape.kind)]; ++i) {
       if (shape.size[i] >= kMinLength) continue;
@@ -267,20 +253,11 @@ void SceneChecker::shapes() {
     if (ok() && !is_field && !shape.height_field.empty()) {
       fail(item, "height_field", "is for shapes of kind height field; it is \"" + shown(shape.height_field) + "\"");
     }
-    at_least(item, "friction", shape.friction, 0);
-    at_least(item, "restitution", shape.restitution, 0);
-    if (shape.restitution > 1) fail(item, "restitution", "must be at most 1; it is " + to_text(shape.restitution));
     compliance(item, "contact_stiffness", shape.contact_stiffness, "contact_damping", shape.contact_damping);
     if (shape.contact_dimension != 1 && shape.contact_dimension != 3) {
       fail(item, "contact_dimension", "must be 1 or 3; it is " + std::to_string(shape.contact_dimension));
     }
-    softness(item, "softness", shape.softness);
-    at_least(item, "softness_mix", shape.softness_mix, 0);
     cone_dimension(item, shape.cone_dimension);
-    at_least(item, "torsional_friction", shape.torsional_friction, 0);
-    at_least(item, "rolling_friction", shape.rolling_friction, 0);
-    reals(item, "surface_velocity", shape.surface_velocity);
-    reals(item, "surface_angular_velocity", shape.surface_angular_velocity);
     const bool is_ground = shape.kind == ShapeKind::kPlane || is_field;
     if (ok() && is_ground && shape.body != kWorldBody && weld_root_[shape.body] != kWorldBody) {
       fail(item, "body",
@@ -308,14 +285,11 @@ void SceneChecker::contact_pairs() {
     const std::string item = item_name("contact_pairs", i);
     index(item, "shape_a", pair.shape_a, 0, scene_.shapes.size());
     index(item, "shape_b", pair.shape_b, 0, scene_.shapes.size());
-    at_least(item, "friction", pair.friction, 0);
+    numbers(item, pair);
     if (pair.contact_dimension != 1 && pair.contact_dimension != 3) {
       fail(item, "contact_dimension", "must be 1 or 3; it is " + std::to_string(pair.contact_dimension));
     }
-    softness(item, "softness", pair.softness);
     cone_dimension(item, pair.cone_dimension);
-    at_least(item, "torsional_friction", pair.torsional_friction, 0);
-    at_least(item, "rolling_friction", pair.rolling_friction, 0);
     if (!ok()) return;
     const auto root = [&](int shape) {
       const int body = scene_.shapes[static_cast<std::size_t>(shape)].body;

@@ -16,8 +16,7 @@ namespace axion::model {
 
 // No length, mass, gain, ... may be larger: products of a few of them must stay finite, in float32 as well.
 inline constexpr double kMaxMagnitude = 1e9;
-inline constexpr double kMinMass = 1e-12;   // kg
-inline constexpr double kMinLength = 1e-9;  // m, of a shape's size
+inline constexpr double kMinMass = 1e-12;  // kg
 // Smallest triple product (or sine) of unit axes that counts as linearly independent.
 inline constexpr double kMinAxisVolume = 1e-3;
 

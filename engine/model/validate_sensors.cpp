@@ -119,9 +119,7 @@ void SceneChecker::sensors() {
       fail(item, "dimension",
            "must be from 1 to " + std::to_string(kMaxUserSensor) + "; it is " + std::to_string(sensor.dimension));
     }
-    real(item, "scale", sensor.scale);
-    at_least(item, "cutoff", sensor.cutoff, 0);
-    at_least(item, "noise", sensor.noise, 0);
+    numbers(item, sensor);
     if (!ok()) return;
     size += sensor_size(sensor);
     if (size > kMaxSensorData) {

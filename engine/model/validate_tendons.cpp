@@ -109,7 +109,7 @@ void SceneChecker::tendons() {
       const TendonTermSpec& term = tendon.terms[k];
       const std::string path = item + "." + item_name("terms", k);
       axis_of_tree(path, term.joint, term.axis);
-      real(path, "coefficient", term.coefficient);
+      numbers(path, term);
       if (ok() && term.coefficient == 0) fail(path, "coefficient", "must not be 0");
       const std::pair<int, int> place{term.joint, term.axis};
       if (ok() && std::find(seen.begin(), seen.end(), place) != seen.end()) {
@@ -117,18 +117,8 @@ void SceneChecker::tendons() {
       }
       seen.push_back(place);
     }
-    at_least(item, "armature", tendon.armature, 0);
-    at_least(item, "damping", tendon.damping, 0);
-    at_least(item, "stiffness", tendon.stiffness, 0);
-    real(item, "spring_reference", tendon.spring_reference);
-    at_least(item, "spring_slack", tendon.spring_slack, 0);
-    at_least(item, "friction_loss", tendon.friction_loss, 0);
-    real(item, "lower", tendon.lower);
-    real(item, "upper", tendon.upper);
-    softness(item, "limit_softness", tendon.limit_softness);
-    softness(item, "friction_softness", tendon.friction_softness);
+    numbers(item, tendon);
     if (tendon.limited) range(item, "lower", tendon.lower, tendon.upper);
-    force_range(item, tendon.motors);
   }
 }
 
@@ -144,9 +134,8 @@ void SceneChecker::equalities() {
     const std::string item = item_name("equalities", e);
     name(item, equality.name, names);
     coordinate(item + ".first", equality.first);
-    reals(item, "polynomial", equality.polynomial);
+    numbers(item, equality);
     compliance(item, "stiffness", equality.stiffness, "damping", equality.damping);
-    if (equality.is_soft) softness(item, "softness", equality.softness);
     if (equality.is_soft && equality.stiffness > 0) fail(item, "softness", "is for equalities without stiffness");
     if (!equality.has_second) {
       const bool is_constant =

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "engine/model/mobilities.hpp"
@@ -24,89 +25,69 @@ void for_each_axis(const CompiledModel& model, F&& f) {
   }
 }
 
-bool has_size(ShapeKind kind) {
-  return kind != ShapeKind::kPlane && kind != ShapeKind::kMesh && kind != ShapeKind::kHeightField;
+// Whether the model has a use for a parameter's number.
+bool has_use(const BodySpec&, Parameter) { return true; }
+bool has_use(const AxisSpec& axis, Parameter parameter) {
+  if (parameter == Parameter::kAxisLower || parameter == Parameter::kAxisUpper) return axis.limited;
+  if (parameter == Parameter::kAxisFrictionLoss) return axis.friction_loss > 0;
+  return parameter != Parameter::kAxisAnchor || axis.kind == AxisKind::kHinge;
+}
+bool has_use(const ShapeSpec& shape, Parameter parameter) {
+  return parameter != Parameter::kShapeSize || (shape.kind != ShapeKind::kPlane && shape.kind < ShapeKind::kMesh);
+}
+bool has_use(const ActuatorSpec& actuator, Parameter parameter) {
+  if (parameter == Parameter::kActuatorKp) return actuator.kind == ActuatorKind::kPosition;
+  return parameter != Parameter::kActuatorKd || actuator.kind != ActuatorKind::kMotor;
 }
 
-// Calls f(number, path, has a use) for each number of a parameter in `scene`, whose structure is that of the model. A
-// path is made where it is asked for, path(): thousands of worlds have numbers, and few a fault.
+// Calls f(number, path, has a use) for each number of a parameter in `scene`, whose structure is that of the model: of
+// the fields that have it in the lists of their structs. A path is made where it is asked for, path(): thousands of
+// worlds have numbers, and few a fault.
 template <typename F>
 void for_each_number(const CompiledModel& model, SceneSpec& scene, Parameter parameter, F&& f) {
-  const auto leaf = [](const auto& path, const char* name) { return [&path, name] { return path() + name; }; };
-  const auto all = [&](auto& array, const auto& path, bool used = true) {
+  const auto all = [&](auto& array, const auto& path, bool used) {
     for (std::size_t i = 0; i < array.size(); ++i) {
       f(
           array[i], [&path, i] { return path() + "[" + std::to_string(i) + "]"; }, used);
     }
   };
-  const auto bodies = [&](auto&& g) {
-    for (std::size_t b = 0; b < scene.bodies.size(); ++b)
-      g(scene.bodies[b], [b] { return "bodies[" + std::to_string(b) + "]."; });
-  };
-  const auto axes = [&](auto&& g) {
-    for_each_axis(model, [&](std::size_t j, std::size_t k) {
-      g(scene.joints[j].axes[k],
-        [j, k] { return "joints[" + std::to_string(j) + "].axes[" + std::to_string(k) + "]."; });
+  const auto numbers_of = [&](auto& spec, const auto& path) {
+    for_each_field<std::remove_reference_t<decltype(spec)>>([&](const auto& field) {
+      if (field.rules.parameter != parameter) return;
+      auto& value = spec.*field.member;
+      using T = std::remove_reference_t<decltype(value)>;
+      const bool used = has_use(spec, parameter);
+      const auto leaf = [&] { return path() + "." + field.name; };
+      if constexpr (std::is_same_v<T, PoseSpec>) {
+        all(
+            value.position, [&] { return path() + ".position"; }, used);
+      } else if constexpr (std::is_same_v<T, double>) {
+        f(value, leaf, used);
+      } else if constexpr (requires { std::tuple_size<T>::value; }) {
+        all(value, leaf, used);
+      }
     });
   };
-  const auto shapes = [&](auto&& g) {
-    for (std::size_t s = 0; s < scene.shapes.size(); ++s)
-      g(scene.shapes[s], [s] { return "shapes[" + std::to_string(s) + "]."; });
-  };
-  const auto actuators = [&](auto&& g) {
-    for (std::size_t i = 0; i < scene.actuators.size(); ++i) {
-      g(scene.actuators[i], [i] { return "actuators[" + std::to_string(i) + "]."; });
+  const auto of_each = [&](const char* list, auto& specs) {
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      numbers_of(specs[i], [list, i] { return list + ("[" + std::to_string(i) + "]"); });
     }
   };
-  switch (parameter) {
-    case Parameter::kGravity:
-      return all(scene.gravity, [] { return std::string("gravity"); });
-    case Parameter::kBodyMass:
-      return bodies([&](BodySpec& body, const auto& path) { f(body.mass, leaf(path, "mass"), true); });
-    case Parameter::kBodyCenterOfMass:
-      return bodies([&](BodySpec& body, const auto& path) { all(body.p_BoBcm, leaf(path, "p_BoBcm")); });
-    case Parameter::kBodyInertia:
-      return bodies([&](BodySpec& body, const auto& path) { all(body.I_Bcm, leaf(path, "I_Bcm")); });
-    case Parameter::kAxisDamping:
-      return axes([&](AxisSpec& axis, const auto& path) { f(axis.damping, leaf(path, "damping"), true); });
-    case Parameter::kAxisArmature:
-      return axes([&](AxisSpec& axis, const auto& path) { f(axis.armature, leaf(path, "armature"), true); });
-    case Parameter::kAxisStiffness:
-      return axes([&](AxisSpec& axis, const auto& path) { f(axis.stiffness, leaf(path, "stiffness"), true); });
-    case Parameter::kAxisSpringReference:
-      return axes(
-          [&](AxisSpec& axis, const auto& path) { f(axis.spring_reference, leaf(path, "spring_reference"), true); });
-    case Parameter::kAxisFrictionLoss:
-      return axes([&](AxisSpec& axis, const auto& path) {
-        f(axis.friction_loss, leaf(path, "friction_loss"), axis.friction_loss > 0);
+  switch (description_of(parameter).of) {
+    case ParameterOf::kWorld:
+      return all(
+          scene.gravity, [] { return std::string("gravity"); }, true);
+    case ParameterOf::kBodies:
+      return of_each("bodies", scene.bodies);
+    case ParameterOf::kAxes:
+      return for_each_axis(model, [&](std::size_t j, std::size_t k) {
+        numbers_of(scene.joints[j].axes[k],
+                   [j, k] { return "joints[" + std::to_string(j) + "].axes[" + std::to_string(k) + "]"; });
       });
-    case Parameter::kAxisLower:
-      return axes([&](AxisSpec& axis, const auto& path) { f(axis.lower, leaf(path, "lower"), axis.limited); });
-    case Parameter::kAxisUpper:
-      return axes([&](AxisSpec& axis, const auto& path) { f(axis.upper, leaf(path, "upper"), axis.limited); });
-    case Parameter::kAxisAnchor:
-      return axes([&](AxisSpec& axis, const auto& path) {
-        all(axis.anchor, leaf(path, "anchor"), axis.kind == AxisKind::kHinge);
-      });
-    case Parameter::kShapeFriction:
-      return shapes([&](ShapeSpec& shape, const auto& path) { f(shape.friction, leaf(path, "friction"), true); });
-    case Parameter::kShapeRestitution:
-      return shapes([&](ShapeSpec& shape, const auto& path) { f(shape.restitution, leaf(path, "restitution"), true); });
-    case Parameter::kShapeSize:
-      return shapes(
-          [&](ShapeSpec& shape, const auto& path) { all(shape.size, leaf(path, "size"), has_size(shape.kind)); });
-    case Parameter::kShapePosition:
-      return shapes([&](ShapeSpec& shape, const auto& path) { all(shape.X_BS.position, leaf(path, "position")); });
-    case Parameter::kActuatorGear:
-      return actuators([&](ActuatorSpec& actuator, const auto& path) { f(actuator.gear, leaf(path, "gear"), true); });
-    case Parameter::kActuatorKp:
-      return actuators([&](ActuatorSpec& actuator, const auto& path) {
-        f(actuator.kp, leaf(path, "kp"), actuator.kind == ActuatorKind::kPosition);
-      });
-    case Parameter::kActuatorKd:
-      return actuators([&](ActuatorSpec& actuator, const auto& path) {
-        f(actuator.kd, leaf(path, "kd"), actuator.kind != ActuatorKind::kMotor);
-      });
+    case ParameterOf::kShapes:
+      return of_each("shapes", scene.shapes);
+    case ParameterOf::kActuators:
+      return of_each("actuators", scene.actuators);
   }
 }
 

@@ -16,30 +16,12 @@ namespace axion::server::rpc {
 
 inline model::Vec3d to_vec3(const v1::Vec3& message) { return {message.x(), message.y(), message.z()}; }
 
-inline model::PoseSpec to_pose(const v1::Pose& message) {
-  model::PoseSpec pose{.position = to_vec3(message.position())};
-  if (message.has_rotation()) {
-    const v1::Quaternion& q = message.rotation();
-    pose.rotation = {q.w(), q.x(), q.y(), q.z()};
-  }
-  return pose;
-}
-
 void fill_vec3(const model::Vec3d& value, v1::Vec3& message);
-void fill_pose(const model::PoseSpec& value, v1::Pose& message);
-void fill_inertia(const std::array<double, 6>& value, v1::Inertia& message);
-void fill_axis(const model::AxisSpec& axis, v1::AxisSpec& message);
-void fill_body(const model::BodySpec& body, v1::BodySpec& message);
-void fill_joint(const model::JointSpec& joint, v1::JointSpec& message);
-void fill_shape(const model::ShapeSpec& shape, v1::ShapeSpec& message);
 void fill_height_field(const model::HeightFieldSpec& field, v1::HeightFieldSpec& message);
+void fill_inertia(const std::array<double, 6>& value, v1::Inertia& message);
 void fill_mesh(const model::MeshSpec& mesh, v1::MeshSpec& message);
-void fill_actuator(const model::ActuatorSpec& actuator, v1::ActuatorSpec& message);
-void fill_tendon(const model::TendonSpec& tendon, v1::TendonSpec& message);
-void fill_equality(const model::EqualitySpec& equality, v1::EqualitySpec& message);
+void fill_contact_sensor(const model::ContactSensorSpec& contact, v1::ContactSensorSpec& message);
 void fill_keyframe(const model::KeyframeSpec& keyframe, v1::KeyframeSpec& message);
-void fill_sensor(const model::SensorSpec& sensor, v1::SensorSpec& message);
-model::BodySpec to_body(const v1::BodySpec& message);
 // Faults are named by `path`, that of the message.
 absl::StatusOr<model::ContactSensorSpec> to_contact_sensor(const std::string& path,
                                                            const v1::ContactSensorSpec& message);

@@ -3,6 +3,7 @@
 #include "axion/v1/visual.pb.h"
 
 #include "server/rpc/asset_upload.hpp"
+#include "server/rpc/scene_fields.hpp"
 #include "server/rpc/scene_parts.hpp"
 
 namespace axion::server::rpc {
@@ -13,7 +14,7 @@ std::string visuals_of(const import::ImportedScene& imported, const v1::CreateMo
     v1::VisualSpec& out = *message.add_visuals();
     if (visual.body >= 0) out.set_body(imported.scene.bodies[static_cast<std::size_t>(visual.body)].name);
     out.set_kind(static_cast<v1::ShapeKind>(static_cast<int>(visual.kind) + 1));
-    fill_pose(visual.X_BV, *out.mutable_pose());
+    fill_fields(visual.X_BV, *out.mutable_pose());
     if (visual.kind == model::ShapeKind::kMesh) {
       const auto named = request.asset_digests().find(visual.file);
       out.set_asset(named != request.asset_digests().end() ? named->second

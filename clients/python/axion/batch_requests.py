@@ -78,11 +78,10 @@ class BatchRequests:
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
         """dict of str to tuple of int : Shape, for one world, of each number that a world may have of its own.
 
-        gravity [3]; body_mass [nb], body_center_of_mass [nb, 3], body_inertia [nb, 6] (xx yy zz xy xz yz);
-        axis_damping, axis_armature, axis_stiffness, axis_spring_reference, axis_friction_loss, axis_lower, axis_upper
-        [axes], axis_anchor [axes, 3], of hinges and slides joint by joint; shape_friction, shape_restitution
-        [shapes], shape_size, shape_position [shapes, 3]; actuator_gear, actuator_kp, actuator_kd [nu]. Units as in
-        SceneSpec.
+        gravity [3]; body_mass [nb], body_center_of_mass [nb, 3], body_inertia [nb, 6] (xx yy zz xy xz yz); axis_damping
+        and others [axes], axis_anchor [axes, 3], of hinges and slides joint by joint; shape_friction and others
+        [shapes], shape_size, shape_position [shapes, 3]; actuator_gear and others [nu]. Units as in SceneSpec;
+        Batch.proto.parameters has what each is.
         """
         return Choices("parameter", {info.name: tuple(info.shape) for info in self.proto.parameters})
 

@@ -120,10 +120,7 @@ class Scene(SceneJoints, SceneTendons):
         surface_velocity, surface_angular_velocity : sequence of float, default (0, 0, 0)
             How its surface moves along it, as that of a belt or a turntable, in its own frame, m/s and rad/s: [3].
         **choices
-            Further fields of the message: friction, restitution, contact_stiffness, contact_damping,
-            contact_dimension, contact_priority, contact_type, contact_affinity; softness (axion.v1.Softness),
-            softness_mix and cone_dimension;
-            torsional_friction and rolling_friction (m).
+            Further fields of the message: {ShapeSpec} -pose.
         """
         extents = (size,) if isinstance(size, (int, float)) else tuple(size)
         self.proto.shapes.add(name=name, kind=kind_of(SHAPES, kind), body=WORLD if body is None else body,
@@ -196,7 +193,7 @@ class Scene(SceneJoints, SceneTendons):
         anchor : sequence of float, default (0, 0, 0)
             A point of the axis, in the frame of the child, m: [3].
         **choices
-            Further fields of the message, as of hinge_axis and of the turn: limits, damping, stiffness and others.
+            Of the turn, as of hinge_axis: limits, damping, stiffness and others.
         """
         joint = self.axes(name, child, parent, lock_stiffness=lock_stiffness, lock_damping=lock_damping, axes=[
             self.slide_axis(f"{name}_travel", axis), self.hinge_axis(name, axis, anchor, **choices)])
@@ -234,8 +231,7 @@ class Scene(SceneJoints, SceneTendons):
         zone_size : sequence of float, default (0, 0, 0)
             Of a "touch" or an "inside_site", the size of its shape, m: [3].
         **choices
-            Further fields of the message: frame, reference (see frame()), joint, axis, actuator, contact (a
-            ContactSensorSpec of sensor.proto), image (an ImageSpec of it), dimension, scale, cutoff, noise.
+            Further fields of the message; a frame is of frame(): {SensorSpec}.
 
         Raises
         ------

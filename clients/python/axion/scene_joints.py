@@ -54,8 +54,7 @@ class SceneJoints:
         Parameters
         ----------
         **choices
-            Further fields of the message: lock_stiffness, lock_damping, break_force (N) and break_torque (N m), beside
-            which the field break_ratio is.
+            Further fields of the message, as of `axes`.
         """
         return self._joint(scene_pb2.JOINT_KIND_FIXED, name, child, parent, anchor, **choices)
 
@@ -67,8 +66,7 @@ class SceneJoints:
         Parameters
         ----------
         **choices
-            Further fields of the message: ball_damping, ball_armature, ball_stiffness, ball_upper, lock_stiffness,
-            lock_damping, break_force (N).
+            Further fields of the message, as of `axes`.
         """
         return self._joint(scene_pb2.JOINT_KIND_BALL, name, child, parent, anchor, **choices)
 
@@ -82,8 +80,7 @@ class SceneJoints:
         axes : Iterable[AxisSpec]
             Each what hinge_axis or slide_axis returns.
         **choices
-            Further fields of the message: lock_stiffness, lock_damping, break_force (N) and break_torque (N m), beside
-            which the field break_ratio is.
+            Further fields of the message: {JointSpec} -kind.
         """
         return self._joint(scene_pb2.JOINT_KIND_AXES, name, child, parent, axes=axes, **choices)
 
@@ -96,8 +93,7 @@ class SceneJoints:
         Parameters
         ----------
         **choices
-            Further fields of the message: as of hinge_axis: limits, damping, stiffness, armature, friction_loss and
-            others.
+            As of hinge_axis: limits, damping, stiffness and others.
         """
         return self.axes(name, child, parent, axes=[self.hinge_axis(name, axis, anchor, **choices)],
                          lock_stiffness=lock_stiffness, lock_damping=lock_damping)
@@ -110,8 +106,7 @@ class SceneJoints:
         Parameters
         ----------
         **choices
-            Further fields of the message: as of slide_axis: limits, damping, stiffness, armature, friction_loss and
-            others.
+            As of slide_axis: limits, damping, stiffness and others.
         """
         return self.axes(name, child, parent, axes=[self.slide_axis(name, axis, **choices)],
                          lock_stiffness=lock_stiffness, lock_damping=lock_damping)
@@ -133,7 +128,7 @@ class SceneJoints:
         limits : sequence, default (None, None, None)
             Lower and upper of each axis, m and rad: [3][2]; None is none.
         **choices
-            Further fields of the message of all three axes: damping, stiffness, armature, friction_loss and others.
+            Of all three axes, as of hinge_axis: damping, stiffness and others.
         """
         x, y = _across(normal)
         return self.axes(name, child, parent, lock_stiffness=lock_stiffness, lock_damping=lock_damping, axes=[
@@ -152,8 +147,7 @@ class SceneJoints:
         limits : sequence of float, optional
             Lower and upper, rad: [2]; None is none.
         **choices
-            Further fields of the message: reference, initial_position, armature, damping, stiffness,
-            spring_reference, friction_loss.
+            Further fields of the message: {AxisSpec} -kind -limited -lower -upper.
 
         Returns
         -------

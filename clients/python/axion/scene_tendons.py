@@ -29,8 +29,7 @@ class SceneTendons:
         limits : sequence of float, optional
             Lower and upper length: [2], m, or in the unit of the sum; None is none.
         **choices
-            Further fields of the message: armature, damping, stiffness, spring_reference, spring_slack,
-            friction_loss.
+            Further fields of the message: {TendonSpec} -limited -lower -upper.
         """
         if limits is not None:
             choices["limited"] = True
@@ -122,7 +121,7 @@ class SceneTendons:
         second : tuple[int, int] or int, optional
             Likewise; without it first is held at polynomial[0].
         **choices
-            Further fields of the message: stiffness, damping.
+            Further fields of the message: {EqualitySpec}.
         """
         def coordinate(of: tuple[int, int] | int) -> scene_pb2.Coordinate:
             return scene_pb2.Coordinate(tendon=of) if isinstance(of, int) else scene_pb2.Coordinate(joint=of[0], axis=of[1])
@@ -184,8 +183,8 @@ class SceneTendons:
         effort_range : sequence of float, optional
             Lower and upper that clamp the effort before gear, N or N m: [2].
         **choices
-            Further fields of the message: gear, kp, kd; gain and bias ([3] each, "affine"); muscle (an
-            actuator_pb2.Muscle); of a motor that acts at a frame(): site, site_gear and perhaps site_reference.
+            Further fields of the message; a site is a frame(): {ActuatorSpec} -control_limited -control_lower
+            -control_upper -effort_limited -effort_lower -effort_upper.
         """
         with_range(choices, "control", control_range)
         with_range(choices, "effort", effort_range)

@@ -4,6 +4,9 @@ A docstring under `documented` names of its parameters those alone that have wor
 `documented_call`, a call of the server, has besides what every such call raises; one under `documented_part`, which adds a part to a
 scene, what it returns and raises. What is installed is completed while it is built (setup.py), so that editors and pages of reference,
 which read files, find whole docstrings; a checkout is completed as it is imported.
+
+"{AxisSpec} -limited -lower" stands for the fields of that message that the call has no parameter for, but for those that follow, each
+with its comment in the message.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
@@ -199,14 +203,27 @@ def _shared(name: str, default: str | None, annotation: str) -> str | None:
     return f"{head}\n{text}"
 
 
-def completed(doc: str, parameters: Iterable[_Parameter], mark: str) -> str:
+def _with_fields(entry: str, parameters: Iterable[_Parameter], fields: Mapping[str, Mapping[str, str]]) -> str:
+    """An entry with the fields of a message that it names."""
+    found = re.search(r"^ +.*\{(\w+Spec)\}((?:\s+-\w+)*)", entry, re.MULTILINE)
+    if not found:
+        return entry
+    left_out = {"name", *(one[0] for one in parameters), *re.findall(r"-(\w+)", found[2])}
+    listed = [f"{name} ({text})" if text else name for name, text in fields[found[1]].items() if name not in left_out]
+    head = entry[:found.start()] + found[0].partition("{")[0] + ", ".join(listed)
+    title, _, text = (head + entry[found.end():]).partition("\n")
+    return title + "\n" + textwrap.fill(" ".join(text.split()), 116, initial_indent="    ", subsequent_indent="    ",
+                                        break_long_words=False, break_on_hyphens=False)
+
+
+def completed(doc: str, parameters: Iterable[_Parameter], mark: str, fields: Mapping[str, Mapping[str, str]]) -> str:
     """A docstring with entries of all of these parameters that have one, and with what its mark says besides."""
     head, *parts = re.split(r"^(\w+)\n-{3,}\n", inspect.cleandoc(doc), flags=re.MULTILINE)
     sections = dict(zip(parts[::2], (part.strip("\n") for part in parts[1::2])))
     own = _entries(sections.get("Parameters", ""))
     listed = [own.get(one[0]) or _shared(*one) for one in parameters]
     if any(listed):
-        sections["Parameters"] = "\n".join(dict.fromkeys(entry for entry in listed if entry))
+        sections["Parameters"] = "\n".join(dict.fromkeys(_with_fields(entry, parameters, fields) for entry in listed if entry))
     if "Returns" in _SECTIONS[mark]:
         sections.setdefault("Returns", _SECTIONS[mark]["Returns"])
     raised = {**_entries(_SECTIONS[mark].get("Raises", "")), **_entries(sections.get("Raises", ""))}
@@ -217,11 +234,13 @@ def completed(doc: str, parameters: Iterable[_Parameter], mark: str) -> str:
 
 
 def _complete(named: _Named, mark: str) -> _Named:
+    from axion.v1.field_texts import FIELDS  # which is not there yet while it is built
+
     given = inspect.signature(named.__init__ if isinstance(named, type) else named).parameters.values()  # type: ignore[misc, arg-type]
     stars: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     parameters = [(stars.get(one.kind, "") + one.name, None if one.default is one.empty else repr(one.default), str(one.annotation))
                   for one in given]
-    named.__doc__ = completed(named.__doc__ or "", parameters, mark)
+    named.__doc__ = completed(named.__doc__ or "", parameters, mark, FIELDS)
     return named
 
 
@@ -273,12 +292,12 @@ def _documented(tree: ast.AST, made: Mapping[str, list[_Parameter]]) -> Iterator
         yield first.value, parameters, marks[0]
 
 
-def completed_source(source: str, made: Mapping[str, list[_Parameter]]) -> str:
-    """A file of the package with whole docstrings; `made` is of `makers`."""
+def completed_source(source: str, made: Mapping[str, list[_Parameter]], fields: Mapping[str, Mapping[str, str]]) -> str:
+    """A file of the package with whole docstrings; `made` is of `makers`, `fields` are texts of fields by message."""
     lines = source.split("\n")
     for doc, parameters, mark in sorted(_documented(ast.parse(source), made), key=lambda found: -found[0].lineno):
         assert isinstance(doc.value, str) and doc.end_lineno is not None
-        text = completed(doc.value, parameters, mark)
+        text = completed(doc.value, parameters, mark, fields)
         assert "\\" not in text, f"docstring with a backslash: {text}"  # as it would have to be written otherwise
         whole = [f"{' ' * doc.col_offset}{line}".rstrip() for line in f'"""{text}\n"""'.split("\n")]
         lines[doc.lineno - 1:doc.end_lineno] = whole

@@ -12,6 +12,7 @@ import unittest
 import axion
 import axion.aio
 import axion.names
+from axion.v1 import scene_pb2
 
 HAS_NUMPYDOC = importlib.util.find_spec("numpydoc") is not None
 IS_CHECKOUT = pathlib.Path(axion.__file__).parents[1].joinpath("setup.py").exists()
@@ -105,6 +106,19 @@ class Docstrings(unittest.TestCase):
             count += 1
         self.assertGreater(count, 150)
         self.assertEqual(wrong, [])
+
+    def test_a_call_that_takes_fields_of_a_message_lists_them_with_what_the_message_says_of_them(self):
+        for call, message, others in ((axion.Scene.hinge_axis, "AxisSpec", {"kind", "limited", "lower", "upper"}),
+                                      (axion.Scene.axes, "JointSpec", {"kind"}),
+                                      (axion.Scene.shape, "ShapeSpec", {"pose"}),
+                                      (axion.Scene.tendon, "TendonSpec", {"limited", "lower", "upper"})):
+            listed = " ".join(section(inspect.getdoc(call), "Parameters")["choices"].split())
+            for field in scene_pb2.DESCRIPTOR.message_types_by_name[message].fields:
+                with self.subTest(message, field=field.name):
+                    is_listed = re.search(rf"[:,] {field.name}( \(|,|\.)", listed) is not None
+                    self.assertNotEqual(is_listed, field.name in others or field.name in inspect.signature(call).parameters)
+            if message == "AxisSpec":
+                self.assertIn("armature (kg m^2 or kg, >= 0)", listed)
 
     def test_arrays_have_shapes(self):
         wrong = []

@@ -176,5 +176,12 @@ TEST(MergeWelds, an_invalid_scene_is_refused_with_its_field) {
   EXPECT_EQ(result.error().field, "bodies[2].mass");
 }
 
+TEST(MergeWelds, a_sensor_that_reads_no_tendon_may_name_one_that_there_is_not) {
+  SceneSpec scene = robot();
+  scene.sensors.resize(1);
+  scene.sensors[0].name = "clock", scene.sensors[0].tendon = 1 << 20;
+  EXPECT_TRUE(merged(scene).senses_tendon.empty());
+}
+
 }  // namespace
 }  // namespace axion::model::merge_welds_test
