@@ -32,7 +32,7 @@ struct NewtonCounts {
 // where there are loops few enough of them, and rows that fit in the Delassus matrix.
 template <typename Real>
 AXION_HD inline bool may_sweep(const Problem<Real>& p) {
-  if (p.m.closing_count > 0 && !(loops_fit(p.m) && RowSpace::serves(p))) return false;
+  if (p.m.closing_count > 0 && !(loops_fit(p.m) && delassus_serves<Real>(p.m, p.rows()))) return false;
   return p.row_count() > p.limit_base() && p.m.inverse_blocks > 0 && !symmetric_solver(p) &&
          p.s.friction_model == model::FrictionModel::kNaturalMap;
 }

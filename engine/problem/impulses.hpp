@@ -62,10 +62,10 @@ AXION_HD inline void add_contact_impulses(const Problem<Real>& p, int b, const R
 
 // Calls f(row, sign) for the limit and the efforts of an axis; sign is that of their J beside the axis row's.
 template <typename Real, typename F>
-AXION_HD inline void for_each_row_of_axis(const Problem<Real>& p, int axis, F&& f) {
-  const model::AxisData<Real>& a = p.m.axes[axis];
-  if (a.limit >= 0) f(p.limit_base() + a.limit, p.w.limit_side[a.limit] < 0 ? Real(1) : Real(-1));
-  for (int e = 0; e < a.effort_count; ++e) f(p.effort_base() + a.effort_start + e, Real(1));
+AXION_HD inline void for_each_row_of_axis(const model::ModelView<Real>& m, const int* limit_side, int axis, F&& f) {
+  const model::AxisData<Real>& a = m.axes[axis];
+  if (a.limit >= 0) f(m.limit_base() + a.limit, limit_side[a.limit] < 0 ? Real(1) : Real(-1));
+  for (int e = 0; e < a.effort_count; ++e) f(m.effort_base() + a.effort_start + e, Real(1));
 }
 
 // The impulse of `lambda` along tendon t: of all that acts along it, or of its lock.
@@ -74,7 +74,7 @@ AXION_HD_RARE Real impulse_along(const Problem<Real>& p, int t, const Real* lamb
   const model::TendonData<Real>& tendon = p.m.tendons[t];
   if (tendon.axis < 0) return lambda[tendon.lock];
   Real sum = lambda[p.axis_base() + tendon.axis];
-  for_each_row_of_axis(p, tendon.axis, [&](int row, Real sign) { sum += sign * lambda[row]; });
+  for_each_row_of_axis<Real>(p.m, p.w.limit_side, tendon.axis, [&](int row, Real sign) { sum += sign * lambda[row]; });
   return sum;
 }
 
@@ -103,9 +103,9 @@ AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const 
 
 // Which way a row along an axis of a tendon points beside its length.
 template <typename Real>
-AXION_HD inline Real sign_along(const Problem<Real>& p, int axis, int row) {
-  const bool is_limit = row >= p.limit_base() && row < p.effort_base();
-  return is_limit && p.w.limit_side[p.m.axes[axis].limit] >= 0 ? Real(-1) : Real(1);
+AXION_HD inline Real sign_along(const model::ModelView<Real>& m, const int* limit_side, int axis, int row) {
+  const bool is_limit = row >= m.limit_base() && row < m.effort_base();
+  return is_limit && limit_side[m.axes[axis].limit] >= 0 ? Real(-1) : Real(1);
 }
 
 // J u of a row at the iterate, and the size of what was summed.
@@ -138,7 +138,7 @@ AXION_HD_RARE RowVelocity<Real> iterate_tendon_velocity(const Problem<Real>& p, 
 template <typename Real>
 AXION_HD_RARE RowVelocity<Real> iterate_velocity_along_tendon(const Problem<Real>& p, int axis, int row) {
   RowVelocity<Real> v = iterate_tendon_velocity(p, constraints::tendon_of_axis<Real>(p.m, axis), p.w.tendon_force);
-  v.value *= sign_along(p, axis, row);
+  v.value *= sign_along<Real>(p.m, p.w.limit_side, axis, row);
   return v;
 }
 

@@ -91,7 +91,7 @@ AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
 template <typename Real>
 AXION_HD inline void linearise_effort(const Problem<Real>& p, int effort) {
   const int row = p.effort_base() + effort;
-  const BoundedImpulse<Real> next = bounded_impulse(p, effort, p.w.residual[row]);
+  const BoundedImpulse<Real> next = bounded_impulse(effort_row(p, effort), p.w.residual[row]);
   const Real proximal = p.proximal_scale * Real(kContactProximal) * p.w.row_scale[row];
   if (next.held == next.free) {
     const Real compliance = p.w.effort_compliance[effort];
@@ -240,7 +240,7 @@ AXION_HD_RARE constraints::FrictionBlock<Real> rolling_block(const Problem<Real>
 template <typename Real>
 AXION_HD_RARE void linearise_moment(const Problem<Real>& p, int k) {
   const int row = p.moment_base() + 3 * k;
-  const MomentBounds<Real> bound = moment_bounds(p, k);
+  const MomentBounds<Real> bound = moment_bounds(p.w.moments[k], p.w.lambda + p.contact_base());
   const Real r = p.w.row_scale[row], share = p.proximal_scale * Real(kMomentProximal);
   const Real star = p.w.lambda[row] - p.w.residual[row] / r;
   const Real held = constraints::clamp(star, -bound.torsional, bound.torsional);

@@ -183,27 +183,38 @@ AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis, Real least_
       greater(least_tolerance, velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
 }
 
-// Where the impulse of an effort row would go without its bounds, and where its bounds let it go.
+// A row whose impulse is bounded, at its impulse.
+template <typename Real>
+struct BoundedRow {
+  Real lambda, scale, compliance, lower, upper;
+};
+
+// Where the impulse of a bounded row would go without its bounds, and where its bounds let it go.
 template <typename Real>
 struct BoundedImpulse {
   Real free, held;
 };
 
 template <typename Real>
-AXION_HD inline BoundedImpulse<Real> bounded_impulse(const Problem<Real>& p, int effort, Real residual) {
-  const int row = p.effort_base() + effort;
-  const Real star = p.w.lambda[row] - residual / (p.w.row_scale[row] + p.w.effort_compliance[effort]);
-  return {star, constraints::clamp(star, p.w.effort_lower[effort], p.w.effort_upper[effort])};
+AXION_HD inline BoundedImpulse<Real> bounded_impulse(const BoundedRow<Real>& row, Real residual) {
+  const Real star = row.lambda - residual / (row.scale + row.compliance);
+  return {star, constraints::clamp(star, row.lower, row.upper)};
 }
 
-// Natural residual of an effort row whose residual is given.
+// Natural residual of a bounded row whose residual is given.
 template <typename Real>
-AXION_HD inline Real effort_residual(const Problem<Real>& p, int effort, Real residual) {
-  const int row = p.effort_base() + effort;
-  const BoundedImpulse<Real> next = bounded_impulse(p, effort, residual);
+AXION_HD inline Real effort_residual(const BoundedRow<Real>& row, Real residual) {
+  const BoundedImpulse<Real> next = bounded_impulse(row, residual);
   if (next.held == next.free) return std::abs(residual);
-  const Real off = p.w.lambda[row] - next.held;
-  return (p.w.row_scale[row] + p.w.effort_compliance[effort]) * std::abs(off);
+  const Real off = row.lambda - next.held;
+  return (row.scale + row.compliance) * std::abs(off);
+}
+
+template <typename Real>
+AXION_HD inline BoundedRow<Real> effort_row(const Problem<Real>& p, int effort) {
+  const int row = p.effort_base() + effort;
+  return {p.w.lambda[row], p.w.row_scale[row], p.w.effort_compliance[effort], p.w.effort_lower[effort],
+          p.w.effort_upper[effort]};
 }
 
 // Natural residual of a ⟂ b ≥ 0, of one row or of one in each lane.
@@ -218,7 +229,7 @@ AXION_HD inline void evaluate_effort(const Problem<Real>& p, int effort, Real le
   const RowVelocity<Real> v = iterate_velocity_along(p, p.m.efforts[effort].axis, row);
   const Real compliance = p.w.effort_compliance[effort], lambda = p.w.lambda[row], aim = p.w.effort_alpha[effort];
   p.w.residual[row] = v.value + compliance * lambda - aim;
-  p.w.natural_residual[row] = effort_residual(p, effort, p.w.residual[row]);
+  p.w.natural_residual[row] = effort_residual(effort_row(p, effort), p.w.residual[row]);
   p.w.row_tolerance[row] =
       greater(least_tolerance, velocity_rounding<Real>() *
                                    (v.size + (compliance + p.w.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
@@ -275,10 +286,11 @@ struct MomentBounds {
   Real torsional, rolling;
 };
 
+// `contact_impulses`: λ of contacts, three each.
 template <typename Real>
-AXION_HD inline MomentBounds<Real> moment_bounds(const Problem<Real>& p, int k) {
-  const constraints::ContactMoment<Real>& moment = p.w.moments[k];
-  const Real normal = greater(p.w.lambda[p.contact_base() + 3 * moment.contact], Real(0));
+AXION_HD inline MomentBounds<Real> moment_bounds(const constraints::ContactMoment<Real>& moment,
+                                                 const Real* contact_impulses) {
+  const Real normal = greater(contact_impulses[3 * moment.contact], Real(0));
   return {moment.torsional * normal, moment.rolling * normal};
 }
 
@@ -292,7 +304,7 @@ template <typename Real>
 AXION_HD_RARE void evaluate_moment(const Problem<Real>& p, int k) {
   const int row = p.moment_base() + 3 * k;
   const model::Contact<Real>& c = p.w.contacts[p.contact_count + k];
-  const MomentBounds<Real> bound = moment_bounds(p, k);
+  const MomentBounds<Real> bound = moment_bounds(p.w.moments[k], p.w.lambda + p.contact_base());
   const Real *r = p.w.row_scale + row, *lambda = p.w.lambda + row;
   RowVelocity<Real> v[3];
   for (int i = 0; i < 3; ++i) {

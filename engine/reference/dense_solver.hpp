@@ -20,7 +20,7 @@ namespace axion::solver {
 // Which way a row along a tendon or an equality points.
 template <typename Real>
 AXION_HD inline Real sign_of_tendon_row(const Problem<Real>& p, int row, int t) {
-  return sign_along(p, p.m.tendons[t].axis, row);
+  return sign_along<Real>(p.m, p.w.limit_side, p.m.tendons[t].axis, row);
 }
 
 // Whether an axis row does anything; else it is its compliance alone.

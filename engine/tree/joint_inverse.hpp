@@ -294,7 +294,8 @@ template <typename Real>
 AXION_HD_RARE Real swept_impulse_along(const Problem<Real>& p, int t, const Real* lambda) {
   Real sum = 0;
   if (p.m.tendons[t].axis < 0) return sum;
-  for_each_row_of_axis(p, p.m.tendons[t].axis, [&](int row, Real sign) { sum += sign * lambda[row]; });
+  for_each_row_of_axis<Real>(p.m, p.w.limit_side, p.m.tendons[t].axis,
+                             [&](int row, Real sign) { sum += sign * lambda[row]; });
   return sum;
 }
 

@@ -189,7 +189,7 @@ AXION_HD_RARE void hold_tendons(const Team& team, const solver::Problem<Real>& p
     const Real beta = w.axis_beta[tendon.axis];
     w.residual[row] = beta > 0 ? rate - w.axis_alpha[tendon.axis] / beta : Real(0);
     w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
-    solver::for_each_row_of_axis(p, tendon.axis, [&](int along, Real sign) {
+    solver::for_each_row_of_axis<Real>(p.m, p.w.limit_side, tendon.axis, [&](int along, Real sign) {
       if (w.compliance[along] < Real(solver::kReleaseGain) * w.row_scale[along]) w.residual[along] += sign * rate;
     });
   });

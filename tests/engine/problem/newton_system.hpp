@@ -179,7 +179,8 @@ class NewtonSystem {
     const int axis = p.m.tendons[t].axis;
     if (axis >= 0) {
       if (i == p.axis_base() + axis && !(p.w.axis_beta[axis] > 0)) return;  // an empty row
-      solver::for_each_row_of_axis(p, axis, [&](int row, Real side) { sign = row == i ? side : sign; });
+      solver::for_each_row_of_axis<Real>(p.m, p.w.limit_side, axis,
+                                         [&](int row, Real side) { sign = row == i ? side : sign; });
     }
     constraints::for_each_term(p.m.tendons[t], [&](int k) {
       const auto& term = p.m.tendon_terms[k];
