@@ -11,7 +11,7 @@
 #pragma once
 
 #include "engine/contact_solver/parameters.hpp"
-#include "engine/contact_solver/sweep_velocities.hpp"
+#include "engine/contact_solver/row_space.hpp"
 #include "engine/lanes/pack.hpp"
 
 namespace axion::solver {

@@ -1,8 +1,9 @@
 // The joints beneath the sweeps as this room sees them: V, the response of the joint trees, with loops closed
-// (joint_inverse.hpp, loop_response.hpp). What it is made of stays in engine/tree; nothing else of the step's problem is
-// reached through it.
+// (joint_inverse.hpp, loop_response.hpp), and the swept rows that act on it. What V is made of stays in engine/tree; a
+// JointResponse reaches nothing else of the step's problem.
 #pragma once
 
+#include "engine/contact_solver/sweep_views.hpp"
 #include "engine/tree/loop_response.hpp"
 
 namespace axion::solver {
@@ -35,5 +36,36 @@ class JointResponse {
  private:
   const Problem<Real>& p_;
 };
+
+// Bodies of a row of limits, efforts or contacts, b -1 for the world. Rows of tendons, which have more, are zero in
+// `row`, and are seen to where all others have been.
+struct RowBodies {
+  int a, b;
+};
+
+// The swept rows as the joints beneath them are linearised.
+template <typename Real>
+struct SweptGeometry {
+  int limit_base;               // the first swept row
+  const model::Row<Real>* row;  // [nrow]
+  const int* row_bodies;        // [2 nswept] (note_bodies)
+
+  AXION_HD RowBodies bodies(int row) const {
+    const int* on = row_bodies + 2 * (row - limit_base);
+    return {on[0], on[1]};
+  }
+};
+
+template <typename Real>
+AXION_HD inline SweptGeometry<Real> swept_geometry(const Problem<Real>& p) {
+  return {p.limit_base(), p.w.row, p.w.sweeps.row_bodies};
+}
+
+template <typename Real, typename Team>
+AXION_HD inline void note_bodies(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.row_count() - p.limit_base(), [&](int i) {
+    bodies_of_row(p, p.limit_base() + i, p.w.sweeps.row_bodies[2 * i], p.w.sweeps.row_bodies[2 * i + 1]);
+  });
+}
 
 }  // namespace axion::solver

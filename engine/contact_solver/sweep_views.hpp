@@ -12,7 +12,7 @@
 
 #include "engine/base/array_view.hpp"
 #include "engine/contact_solver/sweep_scratch.hpp"
-#include "engine/problem/residual.hpp"
+#include "engine/problem/natural_residuals.hpp"
 
 namespace axion::solver {
 

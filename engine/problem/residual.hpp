@@ -25,22 +25,12 @@
 #include "engine/lanes/number.hpp"
 #include "engine/lanes/pack.hpp"
 #include "engine/model/body_joints.hpp"
+#include "engine/problem/body_matrix.hpp"
 #include "engine/problem/equality_residual.hpp"
+#include "engine/problem/natural_residuals.hpp"
 #include "engine/team/team.hpp"
 
 namespace axion::solver {
-
-// The inertia that the matrix lends a body which is light beside the armature that holds it; nothing to conjugate
-// residuals, whose operator takes the bodies as they are, nor in float64, which resolves them.
-template <typename Real>
-AXION_HD inline Real lent(const Problem<Real>& p, Real amount) {
-  return std::numeric_limits<Real>::digits > 30 || symmetric_solver(p) ? Real(0) : amount;
-}
-
-template <typename Real>
-AXION_HD inline Real matrix_mass(const Problem<Real>& p, int b) {
-  return constraints::body_mass(p.m, p.w, b) + lent(p, p.m.bodies[b].lent_mass);
-}
 
 // Poses of the iterate: q⁺ = q⁻ + h G u⁺.
 template <typename Real, typename Team>
@@ -183,44 +173,12 @@ AXION_HD inline void evaluate_axis(const Problem<Real>& p, int axis, Real least_
       greater(least_tolerance, velocity_rounding<Real>() * (v.size + (std::abs(lambda) + std::abs(alpha)) / beta));
 }
 
-// A row whose impulse is bounded, at its impulse.
-template <typename Real>
-struct BoundedRow {
-  Real lambda, scale, compliance, lower, upper;
-};
-
-// Where the impulse of a bounded row would go without its bounds, and where its bounds let it go.
-template <typename Real>
-struct BoundedImpulse {
-  Real free, held;
-};
-
-template <typename Real>
-AXION_HD inline BoundedImpulse<Real> bounded_impulse(const BoundedRow<Real>& row, Real residual) {
-  const Real star = row.lambda - residual / (row.scale + row.compliance);
-  return {star, constraints::clamp(star, row.lower, row.upper)};
-}
-
-// Natural residual of a bounded row whose residual is given.
-template <typename Real>
-AXION_HD inline Real effort_residual(const BoundedRow<Real>& row, Real residual) {
-  const BoundedImpulse<Real> next = bounded_impulse(row, residual);
-  if (next.held == next.free) return std::abs(residual);
-  const Real off = row.lambda - next.held;
-  return (row.scale + row.compliance) * std::abs(off);
-}
-
+// The row of an effort at the iterate.
 template <typename Real>
 AXION_HD inline BoundedRow<Real> effort_row(const Problem<Real>& p, int effort) {
   const int row = p.effort_base() + effort;
   return {p.w.lambda[row], p.w.row_scale[row], p.w.effort_compliance[effort], p.w.effort_lower[effort],
           p.w.effort_upper[effort]};
-}
-
-// Natural residual of a ⟂ b ≥ 0, of one row or of one in each lane.
-template <typename Number>
-AXION_HD inline Number unilateral_residual(const Number& a, const Number& b) {
-  return lanes::magnitude<Number>(a < b ? a : b);
 }
 
 template <typename Real>
@@ -278,26 +236,6 @@ AXION_INLINED AXION_HD_CALL void evaluate_contact(const Problem<Real>& p, int i)
   p.w.natural_residual[row + 2] = 0;
   p.w.row_tolerance[row + 1] = p.w.row_tolerance[row + 2] =
       greater(p.s.velocity_tolerance, velocity_rounding<Real>() * (v1.size + v2.size + r_t * cone));
-}
-
-// Bounds of a moment at the iterate, N m s.
-template <typename Real>
-struct MomentBounds {
-  Real torsional, rolling;
-};
-
-// `contact_impulses`: λ of contacts, three each.
-template <typename Real>
-AXION_HD inline MomentBounds<Real> moment_bounds(const constraints::ContactMoment<Real>& moment,
-                                                 const Real* contact_impulses) {
-  const Real normal = greater(contact_impulses[3 * moment.contact], Real(0));
-  return {moment.torsional * normal, moment.rolling * normal};
-}
-
-// Natural residual of an impulse within ±bound along a row of velocity v and scale r.
-template <typename Real>
-AXION_HD inline Real held_residual(Real v, Real lambda, Real bound, Real r) {
-  return r * std::abs(lambda - constraints::clamp(lambda - v / r, -bound, bound));
 }
 
 template <typename Real>

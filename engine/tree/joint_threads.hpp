@@ -15,7 +15,8 @@
 // alone.
 #pragma once
 
-#include "engine/problem/residual.hpp"
+#include "engine/problem/body_matrix.hpp"
+#include "engine/problem/impulses.hpp"
 #include "engine/tree/node_pivots.hpp"
 
 namespace axion::solver {

@@ -12,7 +12,8 @@
 #pragma once
 
 #include "engine/base/assert.hpp"
-#include "engine/problem/residual.hpp"
+#include "engine/problem/body_matrix.hpp"
+#include "engine/problem/impulses.hpp"
 #include "engine/tree/node_factors.hpp"
 #include "engine/tree/tree_nodes.hpp"
 

@@ -1,47 +1,17 @@
-// Columns of the Delassus operator D = J V Jᵀ of the swept rows, made as sweeps ask for them.
+// RowSpace, the velocities of the swept rows (sweep_velocities.hpp), and the columns of the Delassus operator
+// D = J V Jᵀ that move them, made as sweeps ask for them.
 //
 // A column is what an impulse of one along its row does to the velocities of all swept rows. Impulses along up to
 // kPushLanes rows are passed through the joints at once.
 //
 // In: rows and their bodies, the joint response. Out: the columns, and `known` for the rows that have theirs. Cost: a
-// passage through the trees of the rows in the lanes, and a pass over all swept rows. Called by sweep_velocities.hpp.
+// passage through the trees of the rows in the lanes, and a pass over all swept rows. Called by
+// what sweeps.
 #pragma once
 
 #include "engine/contact_solver/joint_response.hpp"
-#include "engine/contact_solver/sweep_views.hpp"
 
 namespace axion::solver {
-
-// Bodies of a row of limits, efforts or contacts, b -1 for the world. Rows of tendons, which have more, are zero in
-// `row`, and are seen to where all others have been.
-struct RowBodies {
-  int a, b;
-};
-
-// The swept rows as the joints beneath them are linearised.
-template <typename Real>
-struct SweptGeometry {
-  int limit_base;               // the first swept row
-  const model::Row<Real>* row;  // [nrow]
-  const int* row_bodies;        // [2 nswept] (note_bodies)
-
-  AXION_HD RowBodies bodies(int row) const {
-    const int* on = row_bodies + 2 * (row - limit_base);
-    return {on[0], on[1]};
-  }
-};
-
-template <typename Real>
-AXION_HD inline SweptGeometry<Real> swept_geometry(const Problem<Real>& p) {
-  return {p.limit_base(), p.w.row, p.w.sweeps.row_bodies};
-}
-
-template <typename Real, typename Team>
-AXION_HD inline void note_bodies(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.row_count() - p.limit_base(), [&](int i) {
-    bodies_of_row(p, p.limit_base() + i, p.w.sweeps.row_bodies[2 * i], p.w.sweeps.row_bodies[2 * i + 1]);
-  });
-}
 
 // Tendons with an axis, whose limits and efforts are swept rows over more than two bodies.
 template <typename Real>
@@ -289,6 +259,121 @@ template <typename Real>
 AXION_HD inline bool delassus_serves(const model::ModelView<Real>& m, const RowLayout& rows) {
   const int length = delassus_length(rows);
   return length <= delassus_rows(m) && length * m.body_count <= 24 * m.inverse_blocks;
+}
+
+template <typename Real>
+struct RowSpace {
+  DelassusColumns<Real> columns;
+  ArrayView<Real> row_velocity;       // [length]
+  ArrayView<Real> row_velocity_last;  // [length] after the last sweep
+  int first, length;                  // the first swept row, and how many there are in whole vectors
+
+  // From the answer of the joints without new impulses.
+  template <typename Team>
+  AXION_HD void start(const Team& team, const math::Vec3<Real>* du_linear, const math::Vec3<Real>* du_angular) {
+    const SweptGeometry<Real>& geometry = columns.geometry;
+    const int rows = columns.rows;
+    team.for_each(length, [&](int i) {
+      row_velocity[i] = 0;
+      if (i >= rows) return;
+      const RowBodies on = geometry.bodies(first + i);
+      row_velocity[i] = constraints::row_velocity(geometry.row[first + i], on.a, on.b, du_linear, du_angular);
+    });
+    if (columns.tendons.exist()) start_tendon_rows(team, du_linear, du_angular);
+  }
+
+  // The columns of a row or contact, and in the remaining lanes those of the next rows without a column that will not
+  // stay open at the present velocities: one passage through the tree serves them all.
+  template <typename Team>
+  AXION_HD int prepare(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                       const Real* impulses, int row) {
+    return columns.known[row - first] != 0 ? 0 : find_columns(team, laws, system, impulses, row);
+  }
+  AXION_HD int prepared_row(int k) const { return columns.push.block[k]; }
+
+  AXION_HD Real block(int row, int k, int l) const {
+    const int at = row - first;
+    return columns.delassus[(at + l) * length + at + k];
+  }
+
+  AXION_HD Real velocity(int row) const { return row_velocity[row - first]; }
+
+  template <typename Team>
+  AXION_HD void apply_impulses(const Team& team, int row, int count, const Real* change) {
+    const int length = this->length;
+    const Real* column = columns.delassus + (row - first) * length;
+    Real* v = row_velocity;
+    constexpr int lanes = team::pack_lanes<Team, Real>(SweepSizes::kDelassusPadding);
+    const auto part = [](const Real* from, int i) AXION_INLINED { return lanes::load_pack<lanes>(from + lanes * i); };
+    if (count == 1) {
+      const Real x = change[0];
+      team.for_each(length / lanes,
+                    [=](int i) { lanes::store_pack<lanes>(v + lanes * i, part(v, i) + part(column, i) * x); });
+    } else {
+      const Real x = change[0], y = change[1], z = change[2];
+      const Real *second = column + length, *third = second + length;
+      team.for_each(length / lanes, [=](int i) {
+        lanes::store_pack<lanes>(v + lanes * i,
+                                 part(v, i) + (part(column, i) * x + part(second, i) * y + part(third, i) * z));
+      });
+    }
+  }
+
+ private:
+  // Whether a sweep would do something with the row, or contact, that begins with `row`, as velocities are.
+  AXION_HD bool would_change(const SweptLaws<Real>& laws, const SweptSystem<Real>& system, const Real* impulses,
+                             int row) const {
+    const Real* lambda = impulses + row;
+    if (row >= laws.moment_base()) {
+      const MomentBounds<Real> bound = laws.bounds_of_moment((row - laws.moment_base()) / 3, impulses);
+      return bound.torsional > Real(0) || bound.rolling > Real(0) || lambda[0] != Real(0) || lambda[1] != Real(0) ||
+             lambda[2] != Real(0);
+    }
+    const bool bounded = row >= laws.effort_base() && row < laws.contact_base();
+    if (bounded || lambda[0] != Real(0) || system.start_velocity[row] + velocity(row) < Real(0)) return true;
+    return row >= laws.contact_base() && (lambda[1] != Real(0) || lambda[2] != Real(0));
+  }
+
+  template <typename Team>
+  AXION_HD_CALL int find_columns(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                 const Real* impulses, int row) {
+    const int base = first, single = laws.contact_base() - base, all = single + laws.block_count();
+    const int start = row < laws.contact_base() ? row - base : single + (row - laws.contact_base()) / 3;
+    const auto row_of = [&](int k) {
+      const int index = start + k < all ? start + k : start + k - all;
+      return base + (index < single ? index : single + 3 * (index - single));
+    };
+    const int found = team.filter(
+        all,
+        [&](int k) {
+          const int on = row_of(k);
+          if (columns.known[on - base] != 0) return false;
+          return k == 0 || would_change(laws, system, impulses, on);
+        },
+        [&](int k, int place) {
+          if (place < kPushLanes) columns.push.block[place] = row_of(k);
+        });
+    return columns.make(team, found);
+  }
+
+  // row_velocity of tendons' rows.
+  template <typename Team>
+  AXION_HD_RARE void start_tendon_rows(const Team& team, const math::Vec3<Real>* du_linear,
+                                       const math::Vec3<Real>* du_angular) {
+    const SweptTendons<Real>& tendons = columns.tendons;
+    team.for_each(1, [&](int) {
+      tendons.for_each_row([&](int row, int t, Real sign) {
+        row_velocity[row - first] = sign * constraints::tendon_velocity<Real>(tendons.m, tendons.m.tendons[t],
+                                                                              tendons.force, du_linear, du_angular);
+      });
+    });
+  }
+};
+
+template <typename Real>
+AXION_HD inline RowSpace<Real> row_space(const Problem<Real>& p) {
+  return {delassus_columns(p), p.w.sweeps.row_velocity, p.w.sweeps.row_velocity_last, p.limit_base(),
+          delassus_length(p.rows())};
 }
 
 }  // namespace axion::solver
