@@ -105,8 +105,8 @@ AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<R
   });
   respond(team, p);
   if (has_loop_rows(p)) close_loops(team, p);
-  const Real share = rotation_bound(team, p);
-  advance(team, p, share);
+  const Real share = rotation_bound<Real>(team, p.m, p.s.dt, p.w.du_angular);
+  advance<Real>(team, iterate_size(p), present_iterate<Real>(p.w), newton_direction<Real>(p.w), share);
   return {share, sweeps};
 }
 

@@ -11,6 +11,8 @@
 #include "engine/contact_solver/sweep_round.hpp"
 #include "engine/newton/globalisation.hpp"
 #include "engine/newton/linear_solver.hpp"
+#include "engine/newton/start.hpp"
+#include "engine/problem/residual.hpp"
 
 namespace axion::solver {
 
@@ -39,15 +41,13 @@ AXION_HD inline bool may_sweep(const Problem<Real>& p) {
 
 template <typename Real, typename Team>
 AXION_HD inline Real keep_best(const Team& team, const Problem<Real>& p, Real ratio) {
-  const auto& w = p.w;
-  copy_iterate(team, p, w.newton.best_v, w.newton.best_omega, w.newton.best_lambda, w.v_plus, w.omega_plus, w.lambda);
+  copy_iterate(team, iterate_size(p), best_iterate<Real>(p.w), present_iterate<Real>(p.w));
   return ratio;
 }
 
 template <typename Real, typename Team>
 AXION_HD inline Real return_to_best(const Team& team, const Problem<Real>& p) {
-  const auto& w = p.w;
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.best_v, w.newton.best_omega, w.newton.best_lambda);
+  copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), best_iterate<Real>(p.w));
   return evaluate(team, p);
 }
 
@@ -92,7 +92,7 @@ template <typename Real, typename Team>
 AXION_HD inline Verdict sweep_once(const Team& team, Problem<Real>& p, Globalisation<Real>& g, NewtonCounts& counts) {
   const SweepPlan<Real> plan = g.plan_sweeps();
   const SweepResult<Real> result = sweep_contacts(team, p, plan);
-  g.note_sweeps(plan, step_turn(team, p));
+  g.note_sweeps(plan, step_turn<Real>(team, p.m, p.s.dt, p.w.du_angular));
   const Real ratio = evaluate(team, p);
   g.is_loaded = g.is_loaded || (g.traits.has_no_joints && carries_loads(team, p));
   ++counts.sweep_rounds;
@@ -104,11 +104,11 @@ AXION_HD inline Verdict sweep_once(const Team& team, Problem<Real>& p, Globalisa
 template <typename Real, typename Team>
 AXION_HD inline Real take_step(const Team& team, const Problem<Real>& p, Real ratio, const NewtonPlan<Real>& plan,
                                NewtonCounts& counts) {
-  const Real t = rotation_bound(team, p);
-  advance(team, p, t);
+  const Real t = rotation_bound<Real>(team, p.m, p.s.dt, p.w.du_angular);
+  advance<Real>(team, iterate_size(p), present_iterate<Real>(p.w), newton_direction<Real>(p.w), t);
   const Real next = evaluate(team, p);
   if (!p.s.line_search || !plan.may_search || next < ratio || next <= Real(1)) return next;
-  advance(team, p, -t / 2);
+  advance<Real>(team, iterate_size(p), present_iterate<Real>(p.w), newton_direction<Real>(p.w), -t / 2);
   ++counts.line_search_steps;
   return evaluate(team, p);
 }

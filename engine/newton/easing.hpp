@@ -120,7 +120,7 @@ AXION_HD_RARE Real fastest_closing(const Team& team, const Problem<Real>& p) {
     Real speed = 0;
     with_closing_lock<Real>(p.m, i, [&](const auto& lock, int row, int count) {
       if (lock.softness < 0 || constraints::goes_by_law<Real>(p.m, p.w, lock)) return;
-      const Real off = start_error<Real>(p.w, row, count), most = greatest_recovery(p, off);
+      const Real off = start_error<Real>(p.w, row, count), most = greatest_recovery(p.s, off);
       if (!(off > met)) return;
       speed = off / p.s.dt < most ? off / p.s.dt : most;
     });

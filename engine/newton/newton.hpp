@@ -27,7 +27,8 @@ struct NewtonResult {
 // How far the iterate turns any body beyond where u⁻ would, rad.
 template <typename Real, typename Team>
 AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* omega) {
-  return greatest_turn(team, p, Real(AttemptParameters::kMostTurn), [&](int b) { return omega[b] - p.w.omega[b]; });
+  return greatest_turn<Real>(team, p.m, p.s.dt, Real(AttemptParameters::kMostTurn),
+                             [&](int b) { return omega[b] - p.w.omega[b]; });
 }
 
 // What a joint mode needs before its first iteration; the weights of BLENDED are those that choose_force_steps found.
@@ -118,7 +119,7 @@ AXION_HD_RARE Real attempt_giving(const Team& team, Problem<Real>& p, NewtonCoun
   const auto& w = p.w;
   p.s.push_share = 1;
   mark_giving(team, p);
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
+  copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), Iterate<Real>{p.w.v, p.w.omega, p.w.lambda});
   if (again) team.for_each(3 * p.contact_count, [&](int i) { w.lambda[p.contact_base() + i] = 0; });
   const Real ratio = attempt(team, p, counts, false);
   return ratio <= Real(1) ? calm_down(team, p, counts, ratio) : ratio;
@@ -129,8 +130,7 @@ AXION_HD_RARE Real attempt_giving(const Team& team, Problem<Real>& p, NewtonCoun
 // or its overlap parts or cannot.
 template <typename Real, typename Team>
 AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
-  const auto& w = p.w;
-  copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+  copy_iterate(team, iterate_size(p), kept_iterate<Real>(p.w), present_iterate<Real>(p.w));
   const Real share = p.s.push_share;
   const bool unsolved = !(ratio <= Real(1)) || are_pressed(team, p), again = give_as_last(team, p);
   p.s.contacts_give = true, p.s.some_stay_rigid = false;
@@ -147,7 +147,7 @@ AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& co
   }
   p.s.contacts_give = p.s.some_stay_rigid = false, p.s.push_share = share;
   mark_giving(team, p);
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
+  copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), kept_iterate<Real>(p.w));
   return evaluate(team, p);
 }
 
@@ -169,8 +169,7 @@ AXION_HD_RARE bool is_pushed_in_vain(const Team& team, const Problem<Real>& p, b
 // the better of both.
 template <typename Real, typename Team>
 AXION_HD_RARE Real stop_pushing(const Team& team, Problem<Real>& p, NewtonResult<Real>& result) {
-  const auto& w = p.w;
-  copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+  copy_iterate(team, iterate_size(p), kept_iterate<Real>(p.w), present_iterate<Real>(p.w));
   p.s.limit_share = 0;
   start_at_last(team, p);
   const Real ratio = attempt(team, p, result.counts, false);
@@ -179,7 +178,7 @@ AXION_HD_RARE Real stop_pushing(const Team& team, Problem<Real>& p, NewtonResult
     return ratio;
   }
   p.s.limit_share = 1;
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
+  copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), kept_iterate<Real>(p.w));
   return evaluate(team, p);
 }
 
@@ -197,7 +196,7 @@ AXION_HD_CALL void fall_back(const Team& team, Problem<Real>& p, NewtonResult<Re
     const bool whirled = turn_from_last(team, p, w.omega_plus) > Real(AttemptParameters::kMostTurn);
     if (chain[k] == asked || asked == JointMode::kLinearised) continue;
     const JointMode last = p.joint_mode;
-    copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+    copy_iterate(team, iterate_size(p), kept_iterate<Real>(p.w), present_iterate<Real>(p.w));
     p.joint_mode = chain[k];
     start_at_last(team, p);
     prepare_mode(team, p);
@@ -211,7 +210,7 @@ AXION_HD_CALL void fall_back(const Team& team, Problem<Real>& p, NewtonResult<Re
     }
     p.joint_mode = last;
     prepare_mode(team, p);
-    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
+    copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), kept_iterate<Real>(p.w));
     evaluate(team, p);
   }
 }

@@ -15,6 +15,15 @@
 
 namespace axion::solver {
 
+template <typename Real>
+AXION_HD inline Iterate<Real> best_iterate(const model::WorldView<Real>& w) {
+  return {w.newton.best_v, w.newton.best_omega, w.newton.best_lambda};
+}
+template <typename Real>
+AXION_HD inline Iterate<Real> kept_iterate(const model::WorldView<Real>& w) {
+  return {w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda};
+}
+
 // The same of torsional and rolling friction.
 template <typename Real, typename Team>
 AXION_HD_RARE void match_moments(const Team& team, const Problem<Real>& p, const model::ContactWarmStart<Real>* kept,
@@ -61,7 +70,7 @@ template <typename Real, typename Team>
 AXION_HD inline void start_at_last(const Team& team, const Problem<Real>& p) {
   const auto& w = p.w;
   warm_start(team, p);
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
+  copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), Iterate<Real>{p.w.v, p.w.omega, p.w.lambda});
   const Real depth = team.template max<Real>(
       p.contact_count, [&](int i) { return -model::gap_after(w.contacts[i], w.v, w.omega, p.s.dt); });
   if (!(depth > Real(AttemptParameters::kImpactDepth) * p.s.contact_margin)) return;

@@ -11,13 +11,13 @@ namespace axion::solver {
 // The inertia that the matrix lends a body which is light beside the armature that holds it; nothing to conjugate
 // residuals, whose operator takes the bodies as they are, nor in float64, which resolves them.
 template <typename Real>
-AXION_HD inline Real lent(const Problem<Real>& p, Real amount) {
-  return std::numeric_limits<Real>::digits > 30 || symmetric_solver(p) ? Real(0) : amount;
+AXION_HD inline Real lent(bool symmetric, Real amount) {
+  return std::numeric_limits<Real>::digits > 30 || symmetric ? Real(0) : amount;
 }
 
 template <typename Real>
 AXION_HD inline Real matrix_mass(const Problem<Real>& p, int b) {
-  return constraints::body_mass(p.m, p.w, b) + lent(p, p.m.bodies[b].lent_mass);
+  return constraints::body_mass(p.m, p.w, b) + lent<Real>(symmetric_solver(p), p.m.bodies[b].lent_mass);
 }
 
 }  // namespace axion::solver

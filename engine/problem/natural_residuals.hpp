@@ -4,18 +4,11 @@
 //   unilateral  |min(a, r λ)|        bounded  (r + c)|λ − proj(λ − v/(r + c))|        held  r|λ − clamp(λ − v/r)|
 #pragma once
 
-#include "engine/constraints/constraint_rows.hpp"
 #include "engine/constraints/friction.hpp"
 #include "engine/lanes/number.hpp"
-#include "engine/problem/problem.hpp"
+#include "engine/problem/problem_views.hpp"
 
 namespace axion::solver {
-
-// A row whose impulse is bounded, at its impulse.
-template <typename Real>
-struct BoundedRow {
-  Real lambda, scale, compliance, lower, upper;
-};
 
 // Where the impulse of a bounded row would go without its bounds, and where its bounds let it go.
 template <typename Real>

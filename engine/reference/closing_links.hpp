@@ -90,7 +90,8 @@ AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Re
   });
   if (p.m.tendon_count > 0) {
     add_tendon_impulses(
-        p, b, [&](int t) { return acts_on_node(p, t) ? y[6 * (p.m.loop_count + t)] : Real(0); }, sum);
+        impulse_rows<Real>(p.m, p.w), b,
+        [&](int t) { return acts_on_node(p, t) ? y[6 * (p.m.loop_count + t)] : Real(0); }, sum);
   }
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const int i = p.w.contact_list[k], group = p.w.reference.link_of_contact[i];

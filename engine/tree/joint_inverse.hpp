@@ -304,13 +304,13 @@ template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, const Real* lambda) {
   Impulse<Real> sum;
   model::for_each_tree_joint<Real>(p.m, b, [&](int j, bool on_child) {
-    for_each_condensed_row(p, p.m.joints[j], [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
+    for_each_condensed_row<Real>(p.m, p.m.joints[j], [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
   });
   if (p.m.tendon_axis_count > 0 && constraints::has_sides(p.m, b)) {
     add_tendon_impulses(
-        p, b, [&](int t) { return swept_impulse_along(p, t, lambda); }, sum);
+        impulse_rows<Real>(p.m, p.w), b, [&](int t) { return swept_impulse_along(p, t, lambda); }, sum);
   }
-  add_contact_impulses(p, b, lambda, sum);
+  add_contact_impulses(impulse_rows<Real>(p.m, p.w), b, lambda, sum);
   return sum;
 }
 

@@ -207,7 +207,7 @@ AXION_HD_CALL void close_loops(const Team& team, const Problem<Real>& p) {
     });
     if (p.m.tendon_count > 0) {
       add_tendon_impulses(
-          p, b,
+          impulse_rows<Real>(p.m, p.w), b,
           [&](int t) {
             return t < p.m.slack_tendon_count ? Real(0) : mu[6 * p.m.loop_count + t - p.m.slack_tendon_count];
           },

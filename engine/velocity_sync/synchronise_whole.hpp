@@ -93,7 +93,7 @@ AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p,
   if (p.m.side_count > 0) constraints::add_path_impulses<Real>(p.m, w, b, sum.linear, sum.angular);
   if (p.m.tendon_count > p.m.tendon_axis_count) {
     solver::add_tendon_impulses(
-        p, b, [&](int t) { return owed_by_equality(p, t); }, sum);
+        solver::impulse_rows<Real>(p.m, p.w), b, [&](int t) { return owed_by_equality(p, t); }, sum);
   }
   add_owed_contacts(p, b, sum);
   return sum;
@@ -218,7 +218,7 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
       w.residual[row] = beta > 0 ? velocity(w.row[row], joint) - w.axis_alpha[i] / beta : Real(0);
       w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
     }
-    solver::for_each_condensed_row(p, joint, [&](int row) {
+    solver::for_each_condensed_row<Real>(p.m, joint, [&](int row) {
       if (w.compliance[row] < Real(solver::kReleaseGain) * w.row_scale[row])
         w.residual[row] += velocity(w.row[row], joint);
     });
