@@ -51,10 +51,11 @@ struct PackedContacts {
 };
 
 template <typename Real>
-AXION_HD inline PackedContacts<Real> packed_contacts(const Problem<Real>& p) {
-  const auto& w = p.w.sweeps;
+AXION_HD inline PackedContacts<Real> packed_contacts(const model::ModelView<Real>& m,
+                                                     const model::WorldView<Real>& world) {
+  const auto& w = world.sweeps;
   return {w.packed_number, w.packed_body,    w.coloured_contact, w.coloured_unsettled,
-          w.coloured_step, w.coloured_along, p.m.body_count,     contact_groups<Real>(p.m)};
+          w.coloured_step, w.coloured_along, m.body_count,       contact_groups(m)};
 }
 
 struct ContactColours {
@@ -65,8 +66,8 @@ struct ContactColours {
 };
 
 template <typename Real>
-AXION_HD inline ContactColours contact_colours(const Problem<Real>& p) {
-  return {p.w.sweeps.contact_colour, p.w.sweeps.body_colours, p.w.sweeps.colour_start, p.m.body_count};
+AXION_HD inline ContactColours contact_colours(const model::ModelView<Real>& m, const model::WorldView<Real>& world) {
+  return {world.sweeps.contact_colour, world.sweeps.body_colours, world.sweeps.colour_start, m.body_count};
 }
 
 // Groups that are swept together: those of all contacts, or of the listed ones.

@@ -147,9 +147,9 @@ struct SweptBodies {
 };
 
 template <typename Real>
-AXION_HD inline SweptBodies<Real> swept_free_bodies(const Problem<Real>& p) {
-  const auto& w = p.w.sweeps;
-  return {w.body_velocity, w.body_velocity_last, w.body_touched, w.listed_body, p.w.du_linear, p.w.du_angular};
+AXION_HD inline SweptBodies<Real> swept_free_bodies(const model::WorldView<Real>& world) {
+  const auto& w = world.sweeps;
+  return {w.body_velocity, w.body_velocity_last, w.body_touched, w.listed_body, world.du_linear, world.du_angular};
 }
 
 template <typename Real>
@@ -368,7 +368,8 @@ struct ColouredSweeps {
 
 template <typename Real>
 AXION_HD inline ColouredSweeps<Real> coloured_sweeps(const Problem<Real>& p) {
-  return {packed_contacts(p), contact_colours(p), swept_free_bodies(p), swept_geometry(p), JointResponse<Real>(p)};
+  return {packed_contacts<Real>(p.m, p.w), contact_colours<Real>(p.m, p.w), swept_free_bodies<Real>(p.w),
+          swept_geometry(p), JointResponse<Real>(p)};
 }
 
 }  // namespace axion::solver

@@ -206,8 +206,10 @@ struct BlockSweeps {
 template <typename Real>
 AXION_HD inline BlockSweeps<Real> block_sweeps(const Problem<Real>& p) {
   const auto& w = p.w.sweeps;
-  return {body_space(p), w.body_velocity_last, sweep_history(p), w.block_unsettled, w.listed_row,  w.body_touched,
-          w.listed_body, p.w.dlambda,          p.w.du_linear,    p.w.du_angular,    p.m.body_count};
+  return {body_space(p),     w.body_velocity_last, sweep_history<Real>(p.w),
+          w.block_unsettled, w.listed_row,         w.body_touched,
+          w.listed_body,     p.w.dlambda,          p.w.du_linear,
+          p.w.du_angular,    p.m.body_count};
 }
 
 // Makes the sweeps that `plan` asks for; plan.count is a number of sweeps over all blocks, and a sweep over a list

@@ -39,7 +39,7 @@ AXION_HD_CALL int sweep_few(const Team& team, const Problem<Real>& p, const Swep
   RowSpace<Real> u = row_space(p);
   if (!plan.reuse_factors) u.columns.forget(team);
   u.start(team, p.w.du_linear, p.w.du_angular);
-  SweepHistory<Real> history = sweep_history(p);
+  SweepHistory<Real> history = sweep_history<Real>(p.w);
   ActiveSet<Real> set = active_set(p);
   return make_sweeps(team, laws, system, u, p.w.lambda, history, set, plan);
 }
@@ -91,7 +91,7 @@ AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<R
   if (has_loop_rows(p)) start_loops(team, p);
   int sweeps = 0;
   const SweptLaws<Real> laws = swept_laws(p);
-  SweptSystem<Real> system = swept_system(p);
+  SweptSystem<Real> system = swept_system<Real>(p.w);
   if (delassus_serves<Real>(p.m, laws)) {
     sweeps = sweep_few(team, p, laws, system, plan);
   } else {

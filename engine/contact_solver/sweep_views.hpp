@@ -50,10 +50,10 @@ struct SweptSystem {
 };
 
 template <typename Real>
-AXION_HD inline SweptSystem<Real> swept_system(const Problem<Real>& p) {
-  const auto& w = p.w.sweeps;
+AXION_HD inline SweptSystem<Real> swept_system(const model::WorldView<Real>& world) {
+  const auto& w = world.sweeps;
   return {w.start_velocity, w.start_impulse,         w.row_compliance, w.row_mobility,
-          w.contact_block,  w.contact_block_inverse, p.w.contact_law};
+          w.contact_block,  w.contact_block_inverse, world.contact_law};
 }
 
 template <typename Real>
@@ -64,8 +64,8 @@ struct SweepHistory {
 };
 
 template <typename Real>
-AXION_HD inline SweepHistory<Real> sweep_history(const Problem<Real>& p) {
-  return {p.w.sweeps.last_impulse, p.w.sweeps.swept_impulse, p.w.sweeps.impulse_sum};
+AXION_HD inline SweepHistory<Real> sweep_history(const model::WorldView<Real>& world) {
+  return {world.sweeps.last_impulse, world.sweeps.swept_impulse, world.sweeps.impulse_sum};
 }
 
 // Rows from `row` on that are solved together.

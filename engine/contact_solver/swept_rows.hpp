@@ -31,7 +31,7 @@ AXION_HD_RARE void note_moment_rows(const Team& team, const SweptLaws<Real>& law
 template <typename Real, typename Team>
 AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p, bool reuse_factors = false) {
   const SweptLaws<Real> laws = swept_laws(p);
-  SweptSystem<Real> system = swept_system(p);
+  SweptSystem<Real> system = swept_system<Real>(p.w);
   const Real *residual = p.w.residual, *impulses = p.w.lambda;
   const auto note = [&](int row, Real compliance) {
     system.row_compliance[row] = compliance, system.start_impulse[row] = impulses[row];

@@ -39,41 +39,74 @@ AXION_HD inline Real staying_speed(const model::StepSettings<Real>& s, Real over
   return slow < fast ? slow : fast;
 }
 
+// Contacts at an evaluated iterate, as far as it takes to tell which of them stay as deep as they were.
+template <typename Real>
+struct DeepContacts {
+  const model::ModelView<Real>& m;
+  const model::StepSettings<Real>& s;
+  const model::Contact<Real>* contacts;
+  const Real *rebound, *impulses;  // [contact_count], three a contact
+  BodyVelocities<Real> u;
+};
+
+template <typename Real>
+AXION_HD inline DeepContacts<Real> deep_contacts(const model::ModelView<Real>& m, const model::StepSettings<Real>& s,
+                                                 const model::WorldView<Real>& w) {
+  return {m, s, w.contacts, w.contact_rebound, w.lambda + m.contact_base(), iterate_velocities(w)};
+}
+
 // Whether rigid contact i may give way, stays and pushes; `giving`: whether it is one that gives way.
 template <typename Real>
-AXION_HD inline bool pushes_and_stays(const Problem<Real>& p, int i, bool giving) {
-  const model::Contact<Real>& c = p.w.contacts[i];
-  const Real rebound = p.w.contact_rebound[i];
+AXION_HD inline bool pushes_and_stays(const DeepContacts<Real>& deep, int i, bool giving) {
+  const model::Contact<Real>& c = deep.contacts[i];
+  const model::StepSettings<Real>& s = deep.s;
+  const Real rebound = deep.rebound[i];
   if (giving ? rebound != Real(constraints::kGivingWay) : rebound < Real(0)) return false;
-  if (!constraints::may_give_way<Real>(p.m, p.s, c) || !(p.w.lambda[p.contact_base() + 3 * i] > Real(0))) return false;
-  const Real after = -model::gap_after(c, p.w.v_plus, p.w.omega_plus, p.s.dt);
-  return after > Real(constraints::kDeep) * p.s.contact_margin && -c.gap - after < p.s.dt * staying_speed(p.s, after);
+  if (!constraints::may_give_way<Real>(deep.m, s, c) || !(deep.impulses[3 * i] > Real(0))) return false;
+  const Real after = -model::gap_after(c, deep.u.linear, deep.u.angular, s.dt);
+  return after > Real(constraints::kDeep) * s.contact_margin && -c.gap - after < s.dt * staying_speed(s, after);
+}
+
+// What bodies resist with.
+template <typename Real>
+struct BodyInertias {
+  const model::BodyData<Real>* bodies;
+  const Real* mass_scale;             // [nb]
+  const math::Mat3<Real>* I_inverse;  // [nb]
+
+  AXION_HD Real mass(int b) const { return bodies[b].mass * mass_scale[b]; }
+};
+
+template <typename Real>
+AXION_HD inline BodyInertias<Real> body_inertias(const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
+  return {m.bodies, w.mass_scale, w.I_inverse};
 }
 
 // How fast along a row a motion may be at most in which body b moves at unit speed: its energy is that of m/2.
 template <typename Real>
-AXION_HD inline Real greatest_along(const Problem<Real>& p, int b, const math::Vec3<Real>& l,
+AXION_HD inline Real greatest_along(const BodyInertias<Real>& bodies, int b, const math::Vec3<Real>& l,
                                     const math::Vec3<Real>& k) {
   if (b < 0) return 0;
-  return std::sqrt(math::dot(l, l) + constraints::body_mass(p.m, p.w, b) * math::dot(k, p.w.I_inverse[b] * k));
+  return std::sqrt(math::dot(l, l) + bodies.mass(b) * math::dot(k, bodies.I_inverse[b] * k));
 }
 
 // Of a motion of the bodies that has() names: the others stand still.
 template <typename Real, typename Has>
-AXION_HD inline Real greatest_work(const Problem<Real>& p, const model::Row<Real>& row, int a, int b, Real impulse,
-                                   const Has& has) {
-  const Real first = has(a) ? greatest_along(p, a, row.l, row.k_a) : Real(0);
-  return std::abs(impulse) * (first + (has(b) ? greatest_along(p, b, row.l, row.k_b) : Real(0)));
+AXION_HD inline Real greatest_work(const BodyInertias<Real>& bodies, const model::Row<Real>& row, int a, int b,
+                                   Real impulse, const Has& has) {
+  const Real first = has(a) ? greatest_along(bodies, a, row.l, row.k_a) : Real(0);
+  return std::abs(impulse) * (first + (has(b) ? greatest_along(bodies, b, row.l, row.k_b) : Real(0)));
 }
 
 // That of all that acts along an axis, or of an equality that gives way.
 template <typename Real, typename Has>
-AXION_HD_RARE Real greatest_work_of_tendon(const Problem<Real>& p, const model::TendonData<Real>& tendon, Real impulse,
-                                           const Has& has) {
+AXION_HD_RARE Real greatest_work_of_tendon(const model::ModelView<Real>& m, const BodyInertias<Real>& bodies,
+                                           const model::Row<Real>* tendon_force, const model::TendonData<Real>& tendon,
+                                           Real impulse, const Has& has) {
   Real sum = 0;
   constraints::for_each_term(tendon, [&](int k) {
-    const model::TendonTermData<Real>& term = p.m.tendon_terms[k];
-    sum += greatest_work<Real>(p, p.w.tendon_force[k], term.a, term.b, impulse, has);
+    const model::TendonTermData<Real>& term = m.tendon_terms[k];
+    sum += greatest_work<Real>(bodies, tendon_force[k], term.a, term.b, impulse, has);
   });
   return sum;
 }
@@ -95,23 +128,27 @@ AXION_HD_RARE Real greatest_load(const Team& team, const Problem<Real>& p, const
       impulse += w.lambda[p.effort_base() + p.m.axes[i].effort_start + e];
     }
     if (i >= p.m.joint_axis_count)
-      return greatest_work_of_tendon<Real>(p, constraints::tendon_of_axis<Real>(p.m, i), impulse, has);
+      return greatest_work_of_tendon<Real>(p.m, body_inertias<Real>(p.m, p.w), p.w.tendon_force,
+                                           constraints::tendon_of_axis<Real>(p.m, i), impulse, has);
     const model::JointData<Real>& joint = p.m.joints[p.m.axes[i].joint];
-    return greatest_work<Real>(p, w.row[p.axis_base() + i], joint.child, joint.parent, impulse, has);
+    return greatest_work<Real>(body_inertias<Real>(p.m, p.w), w.row[p.axis_base() + i], joint.child, joint.parent,
+                               impulse, has);
   });
   const Real locks = team.template sum<Real>(closing_lock_count<Real>(p.m), [&](int k) {
     Real sum = 0;
     if (k >= p.m.loop_count) {
       const model::TendonData<Real>& equality = p.m.tendons[p.m.tendon_axis_count + k - p.m.loop_count];
       return constraints::gives_way<Real>(p.m, p.w, equality)
-                 ? greatest_work_of_tendon<Real>(p, equality, w.lambda[equality.lock], has)
+                 ? greatest_work_of_tendon<Real>(p.m, body_inertias<Real>(p.m, p.w), p.w.tendon_force, equality,
+                                                 w.lambda[equality.lock], has)
                  : sum;
     }
     const model::JointData<Real>& joint = p.m.joints[p.m.joint_count - p.m.loop_count + k];
     if (!constraints::gives_way<Real>(p.m, p.w, joint)) return sum;
     const int end = joint.lock_start + joint.translation_lock_count + joint.rotation_lock_count;
     for (int row = joint.lock_start; row < end; ++row) {
-      sum += greatest_work<Real>(p, w.row_force[row], joint.child, joint.parent, w.lambda[row], has);
+      sum += greatest_work<Real>(body_inertias<Real>(p.m, p.w), w.row_force[row], joint.child, joint.parent,
+                                 w.lambda[row], has);
     }
     return sum;
   });
@@ -135,7 +172,7 @@ AXION_HD_RARE Real greatest_contact_load(const Team& team, const Problem<Real>& 
     Real sum = 0;
     for (int k = i < p.contact_count && !is_between ? 1 : 0; k < 3; ++k) {
       const int row = p.contact_base() + 3 * i + k;
-      sum += greatest_work<Real>(p, p.w.row[row], c.body_a, c.body_b, p.w.lambda[row], has);
+      sum += greatest_work<Real>(body_inertias<Real>(p.m, p.w), p.w.row[row], c.body_a, c.body_b, p.w.lambda[row], has);
     }
     return sum;
   });
@@ -207,8 +244,10 @@ AXION_HD inline void for_each_group(const Problem<Real>& p, F&& f) {
 // none does.
 template <typename Real, typename Team, typename Has>
 AXION_HD_RARE bool nothing_opens(const Team& team, const Problem<Real>& p, const Has& has) {
+  const DeepContacts<Real> deep = deep_contacts<Real>(p.m, p.s, p.w);
   const Real push = team.template sum<Real>(p.contact_count, [&](int i) {
-    return has(p.w.contacts[i].body_a) && pushes_and_stays(p, i, true) ? p.w.lambda[p.contact_base() + 3 * i] : Real(0);
+    return has(p.w.contacts[i].body_a) && pushes_and_stays(deep, i, true) ? p.w.lambda[p.contact_base() + 3 * i]
+                                                                          : Real(0);
   });
   return !(push > Real(0)) ||
          push > Real(GivingParameters::kLever) *
@@ -217,18 +256,16 @@ AXION_HD_RARE bool nothing_opens(const Team& team, const Problem<Real>& p, const
 
 // Whether contact i gives way, stays and gets deeper.
 template <typename Real>
-AXION_HD inline bool sinks(const Problem<Real>& p, int i) {
-  const model::Contact<Real>& c = p.w.contacts[i];
-  return pushes_and_stays(p, i, true) && -model::gap_after(c, p.w.v_plus, p.w.omega_plus, p.s.dt) >
-                                             Real(GivingParameters::kSinking) * p.s.contact_margin - c.gap;
+AXION_HD inline bool sinks(const DeepContacts<Real>& deep, int i) {
+  const model::Contact<Real>& c = deep.contacts[i];
+  return pushes_and_stays(deep, i, true) && -model::gap_after(c, deep.u.linear, deep.u.angular, deep.s.dt) >
+                                                Real(GivingParameters::kSinking) * deep.s.contact_margin - c.gap;
 }
 
 // Marks the bodies of a part of a tree, what is beyond the joint of body `first`, and of others that loops and
 // equalities of coordinates move with it.
 template <typename Real, typename Team>
-AXION_HD_RARE void mark_part(const Team& team, const Problem<Real>& p, int first) {
-  const model::ModelView<Real>& m = p.m;
-  int* const part = p.w.newton.group;
+AXION_HD_RARE void mark_part(const Team& team, const model::ModelView<Real>& m, int first, int* const part) {
   const auto has = [&](int b) { return b >= 0 && part[b] != 0; };
   team.for_each(1, [&](int) {
     const auto add = [&](int root) {
@@ -265,11 +302,12 @@ AXION_HD_RARE void mark_part(const Team& team, const Problem<Real>& p, int first
 // All contacts with a body that the part is stuck in hold it there, and are no loads.
 template <typename Real, typename Team>
 AXION_HD_RARE bool part_may_open(const Team& team, const Problem<Real>& p) {
+  const DeepContacts<Real> deep = deep_contacts<Real>(p.m, p.s, p.w);
   const int* const part = p.w.newton.group;
   const model::Contact<Real>* const contacts = p.w.contacts;
   const auto has = [part](int b) { return b >= 0 && part[b] != 0; };
   const auto leads_out = [&](int i) { return has(contacts[i].body_a) != has(contacts[i].body_b); };
-  const auto holds = [&](int i) { return leads_out(i) && pushes_and_stays(p, i, true); };
+  const auto holds = [&](int i) { return leads_out(i) && pushes_and_stays(deep, i, true); };
   const auto other = [&](int i) { return has(contacts[i].body_a) ? contacts[i].body_b : contacts[i].body_a; };
   const auto is_with_such = [&](int i) {
     if (!leads_out(i) || other(i) < 0) return false;
@@ -288,18 +326,19 @@ AXION_HD_RARE bool part_may_open(const Team& team, const Problem<Real>& p) {
 // its joints, may open them. Returns whether there are any.
 template <typename Real, typename Team, typename F>
 AXION_HD_RARE bool find_sinking(const Team& team, const Problem<Real>& p, F&& f) {
+  const DeepContacts<Real> deep = deep_contacts<Real>(p.m, p.s, p.w);
   const model::Contact<Real>* const contacts = p.w.contacts;
   bool found = false;
   for (int i = 0; i < p.contact_count; ++i) {
     const int bodies[2] = {contacts[i].body_a, contacts[i].body_b};
-    bool is_seen = !sinks(p, i);
+    bool is_seen = !sinks(deep, i);
     for (int k = 0; k < i && !is_seen; ++k) {
-      is_seen = contacts[k].body_a == bodies[0] && contacts[k].body_b == bodies[1] && sinks(p, k);
+      is_seen = contacts[k].body_a == bodies[0] && contacts[k].body_b == bodies[1] && sinks(deep, k);
     }
     for (int side = 0; side < 2 && !is_seen; ++side) {
       const int other = bodies[1 - side];
       for (int first = bodies[side]; first >= 0; first = p.m.bodies[first].parent) {
-        mark_part(team, p, first);
+        mark_part<Real>(team, p.m, first, p.w.newton.group);
         if (other >= 0 && p.w.newton.group[other] != 0) break;
         if (!part_may_open(team, p)) continue;
         f(bodies[side]);
@@ -344,22 +383,24 @@ AXION_HD_RARE GivingGroups judge_groups(const Team& team, Problem<Real>& p) {
 
 // Whether contacts give way because they did so in the last step.
 template <typename Real, typename Team>
-AXION_HD_RARE bool give_as_last(const Team& team, const Problem<Real>& p) {
-  if (p.s.contacts_give) return false;
-  return team.template max<Real>(p.contact_count, [&](int i) {
-    return p.w.contact_rebound[i] == Real(constraints::kGivingWay) ? Real(1) : Real(0);
-  }) > Real(0);
+AXION_HD_RARE bool give_as_last(const Team& team, const model::StepSettings<Real>& s, const Real* rebound, int count) {
+  if (s.contacts_give) return false;
+  return team.template max<Real>(
+             count, [&](int i) { return rebound[i] == Real(constraints::kGivingWay) ? Real(1) : Real(0); }) > Real(0);
 }
 
 // Whether a step with an iterate of this ratio is to be solved again with contacts that give way.
 template <typename Real, typename Team>
 AXION_HD_RARE bool should_give_way(const Team& team, const Problem<Real>& p, Real ratio) {
-  if (give_as_last(team, p) && (!(ratio <= Real(1)) || find_sinking(team, p, [](int) {}))) return true;
+  if (give_as_last<Real>(team, p.s, p.w.contact_rebound, p.contact_count) &&
+      (!(ratio <= Real(1)) || find_sinking(team, p, [](int) {})))
+    return true;
+  const DeepContacts<Real> deep = deep_contacts<Real>(p.m, p.s, p.w);
   return team.template max<Real>(p.contact_count, [&](int i) {
     if (!(p.w.contact_rebound[i] >= Real(0)) || !constraints::may_give_way<Real>(p.m, p.s, p.w.contacts[i])) {
       return Real(0);
     }
-    return !(ratio <= Real(1)) || pushes_and_stays(p, i, false) ? Real(1) : Real(0);
+    return !(ratio <= Real(1)) || pushes_and_stays(deep, i, false) ? Real(1) : Real(0);
   }) > Real(0);
 }
 
@@ -374,8 +415,9 @@ AXION_HD_RARE void mark_giving(const Team& team, Problem<Real>& p) {
 // all loads give.
 template <typename Real, typename Team>
 AXION_HD_RARE bool are_pressed(const Team& team, const Problem<Real>& p) {
+  const DeepContacts<Real> deep = deep_contacts<Real>(p.m, p.s, p.w);
   const Real most = team.template max<Real>(p.contact_count, [&](int i) {
-    return pushes_and_stays(p, i, false) ? p.w.lambda[p.contact_base() + 3 * i] : Real(0);
+    return pushes_and_stays(deep, i, false) ? p.w.lambda[p.contact_base() + 3 * i] : Real(0);
   });
   return most > Real(GivingParameters::kPressed) * greatest_load(team, p);
 }

@@ -26,9 +26,10 @@ struct NewtonResult {
 
 // How far the iterate turns any body beyond where u⁻ would, rad.
 template <typename Real, typename Team>
-AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* omega) {
-  return greatest_turn<Real>(team, p.m, p.s.dt, Real(AttemptParameters::kMostTurn),
-                             [&](int b) { return omega[b] - p.w.omega[b]; });
+AXION_HD inline Real turn_from_last(const Team& team, const model::ModelView<Real>& m, Real dt,
+                                    const math::Vec3<Real>* omega, const math::Vec3<Real>* last) {
+  return greatest_turn<Real>(team, m, dt, Real(AttemptParameters::kMostTurn),
+                             [&](int b) { return omega[b] - last[b]; });
 }
 
 // What a joint mode needs before its first iteration; the weights of BLENDED are those that choose_force_steps found.
@@ -46,7 +47,8 @@ AXION_HD inline void prepare_mode(const Team& team, const Problem<Real>& p) {
 // from the last velocity.
 template <typename Real, typename Team>
 AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
-  if (turn_from_last(team, p, p.w.omega_plus) > Real(AttemptParameters::kMostTurn)) return true;
+  if (turn_from_last<Real>(team, p.m, p.s.dt, p.w.omega_plus, p.w.omega) > Real(AttemptParameters::kMostTurn))
+    return true;
   const Real locks =
       team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural_residual[i] / p.w.row_tolerance[i]; });
   allow_moment_rounding(team, p, Real(1));
@@ -88,20 +90,22 @@ AXION_HD_RARE bool ease_unmet(const Team& team, const Problem<Real>& p, Real rat
     return team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural_residual[i]; });
   };
   const bool failed = pushed || (unsolved && (closing > least || !(opening() <= least)));
-  return (failed || calm_share(team, p) < Real(1)) && ease_locks(team, p, pushed);
+  return (failed || calm_share<Real>(team, p.m.body_count, p.s, p.w.v, p.w.v_plus, p.w.v_tilde) < Real(1)) &&
+         ease_locks(team, p, pushed);
 }
 
 // Solves again while bodies are thrown. Where they are as fast without any push, what throws them is something else,
 // and a step that was solved has its push again. Returns the worst residual ratio of the iterate that is left.
 template <typename Real, typename Team>
 AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
-  const Real thrown = fastest_body(team, p);
+  const Real thrown = fastest_body<Real>(team, p.m.body_count, p.w.v_plus);
   const bool was_solved = ratio <= Real(1);
   for (int k = 0; k < 3; ++k) {
-    const Real share = calm_share(team, p);
+    const Real share = calm_share<Real>(team, p.m.body_count, p.s, p.w.v, p.w.v_plus, p.w.v_tilde);
     if (!(share < Real(1))) return ratio;
     const bool pushes_again = k == 2;
-    if (pushes_again && !(was_solved && fastest_body(team, p) > Real(CalmingParameters::kAsFast) * thrown))
+    if (pushes_again && !(was_solved && fastest_body<Real>(team, p.m.body_count, p.w.v_plus) >
+                                            Real(CalmingParameters::kAsFast) * thrown))
       return ratio;
     p.s.push_share = k == 0 ? share : Real(pushes_again ? 1 : 0);
     if (p.m.is_soft) constraints::soften_contacts(team, p.m, p.w, p.s, p.contact_count);
@@ -132,7 +136,8 @@ template <typename Real, typename Team>
 AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
   copy_iterate(team, iterate_size(p), kept_iterate<Real>(p.w), present_iterate<Real>(p.w));
   const Real share = p.s.push_share;
-  const bool unsolved = !(ratio <= Real(1)) || are_pressed(team, p), again = give_as_last(team, p);
+  const bool unsolved = !(ratio <= Real(1)) || are_pressed(team, p),
+             again = give_as_last<Real>(team, p.s, p.w.contact_rebound, p.contact_count);
   p.s.contacts_give = true, p.s.some_stay_rigid = false;
   Real its = attempt_giving(team, p, counts, again);
   if (its <= Real(1)) {
@@ -193,7 +198,8 @@ AXION_HD_CALL void fall_back(const Team& team, Problem<Real>& p, NewtonResult<Re
   const bool may_fall_back = p.m.lock_count > 0 && p.s.constraint_level == model::ConstraintLevel::kPosition;
   for (int k = 0; k < 2 && may_fall_back; ++k) {
     if (!joints_failed(team, p)) break;
-    const bool whirled = turn_from_last(team, p, w.omega_plus) > Real(AttemptParameters::kMostTurn);
+    const bool whirled =
+        turn_from_last<Real>(team, p.m, p.s.dt, w.omega_plus, w.omega) > Real(AttemptParameters::kMostTurn);
     if (chain[k] == asked || asked == JointMode::kLinearised) continue;
     const JointMode last = p.joint_mode;
     copy_iterate(team, iterate_size(p), kept_iterate<Real>(p.w), present_iterate<Real>(p.w));
@@ -201,7 +207,8 @@ AXION_HD_CALL void fall_back(const Team& team, Problem<Real>& p, NewtonResult<Re
     start_at_last(team, p);
     prepare_mode(team, p);
     const Real ratio = attempt(team, p, result.counts, false);
-    const bool whirls = turn_from_last(team, p, w.omega_plus) > Real(AttemptParameters::kMostTurn);
+    const bool whirls =
+        turn_from_last<Real>(team, p.m, p.s.dt, w.omega_plus, w.omega) > Real(AttemptParameters::kMostTurn);
     const Real its_rank = rank_attempt(team, p, ratio);
     if (whirls == whirled ? its_rank < rank || !(rank == rank) : whirled) {
       result.ratio = ratio, rank = its_rank;
@@ -224,7 +231,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
   if (solved < 0) {
     start_at_last(team, p);
   } else {
-    match_impulses(team, p, w.newton.solved, w.newton.solved_moment, solved);
+    match_impulses<Real>(team, p.rows(), w.contacts, {w.newton.solved, w.newton.solved_moment, solved}, w.lambda);
   }
   const model::JointMode asked = p.joint_mode;
   prepare_mode(team, p);

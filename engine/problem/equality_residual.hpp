@@ -128,7 +128,7 @@ AXION_HD_RARE void evaluate_equality(const model::ModelView<Real>& m, const Step
 template <typename Real, typename Team>
 AXION_HD_RARE void evaluate_equalities(const Team& team, const Problem<Real>& p) {
   const StepRules<Real> rules = step_rules(p);
-  const IterateRows<Real> rows = iterate_rows(p);
+  const IterateRows<Real> rows = iterate_rows<Real>(p.rows(), p.w);
   const BodyVelocities<Real> u = iterate_velocities<Real>(p.w);
   const StepPoses<Real> poses = step_poses<Real>(p.w);
   const LockStarts<Real> starts = lock_starts<Real>(p.w);

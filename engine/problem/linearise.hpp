@@ -309,7 +309,7 @@ AXION_HD_CALL void restore_tangents(const Team& team, const Problem<Real>& p) {
 template <typename Real, typename Team>
 AXION_HD_RARE void linearise_equalities(const Team& team, const Problem<Real>& p) {
   const StepRules<Real> rules = step_rules(p);
-  const IterateRows<Real> rows = iterate_rows(p);
+  const IterateRows<Real> rows = iterate_rows<Real>(p.rows(), p.w);
   LinearisedRows<Real> linear = linearised_rows<Real>(p.w);
   const int first = p.m.tendon_axis_count;
   team.for_each(p.m.tendon_count - first, [&](int i) {
@@ -332,7 +332,7 @@ AXION_HD_RARE void linearise_equalities(const Team& team, const Problem<Real>& p
 template <typename Real, typename Team>
 AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
   const StepRules<Real> rules = step_rules(p);
-  const IterateRows<Real> rows = iterate_rows(p);
+  const IterateRows<Real> rows = iterate_rows<Real>(p.rows(), p.w);
   LinearisedRows<Real> linear = linearised_rows<Real>(p.w);
   const TurningImpulses<Real> turning{p.m,        p.w.q_plus, p.w.row, p.w.lambda, p.w.blend, p.w.supported_inertia,
                                       p.w.I_world};
@@ -370,7 +370,7 @@ template <typename Real, typename Team>
 AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
   linearise_joints(team, p);
   const StepRules<Real> rules = step_rules(p);
-  const IterateRows<Real> rows = iterate_rows(p);
+  const IterateRows<Real> rows = iterate_rows<Real>(p.rows(), p.w);
   const EffortLaws<Real> efforts = effort_laws<Real>(p.w);
   LinearisedRows<Real> linear = linearised_rows<Real>(p.w);
   ContactBlocks<Real> blocks{p.w.contact_gain, p.w.contact_offset};

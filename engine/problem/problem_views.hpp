@@ -134,8 +134,8 @@ AXION_HD inline StepPoses<Real> step_poses(const model::WorldView<Real>& w) {
   return {w.x, w.x_plus, w.q_plus, w.axis_position};
 }
 template <typename Real>
-AXION_HD inline IterateRows<Real> iterate_rows(const Problem<Real>& p) {
-  return {p.rows(), p.w.lambda, p.w.row_scale};
+AXION_HD inline IterateRows<Real> iterate_rows(const RowLayout& rows, const model::WorldView<Real>& w) {
+  return {rows, w.lambda, w.row_scale};
 }
 template <typename Real>
 AXION_HD inline ImpulseRows<Real> impulse_rows(const model::ModelView<Real>& m, const model::WorldView<Real>& w) {

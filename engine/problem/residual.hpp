@@ -159,7 +159,7 @@ AXION_HD inline Real greatest_ratio(const Team& team, const Real* a, const Real*
 template <typename Real, typename Team>
 AXION_HD inline void evaluate_rows_of_joints(const Team& team, const Problem<Real>& p, const StepRules<Real>& rules,
                                              const BodyVelocities<Real>& u) {
-  const IterateRows<Real> rows = iterate_rows(p);
+  const IterateRows<Real> rows = iterate_rows<Real>(p.rows(), p.w);
   const StepPoses<Real> poses = step_poses<Real>(p.w);
   const LockStarts<Real> starts = lock_starts<Real>(p.w);
   LockRows<Real> locks = lock_rows<Real>(p.w);
@@ -187,7 +187,7 @@ AXION_HD inline void evaluate_rows_of_joints(const Team& team, const Problem<Rea
 // Contacts, and torsional and rolling friction.
 template <typename Real, typename Team>
 AXION_HD inline void evaluate_contacts(const Team& team, const Problem<Real>& p, const BodyVelocities<Real>& u) {
-  const IterateRows<Real> rows = iterate_rows(p);
+  const IterateRows<Real> rows = iterate_rows<Real>(p.rows(), p.w);
   RowResiduals<Real> residuals = row_residuals<Real>(p.w);
   const bool slips = p.m.surface_motions != nullptr, is_soft = p.m.is_soft != 0;
   team.for_each(p.contact_count, [&](int i) {

@@ -9,8 +9,8 @@ template <typename Real>
 struct SweepArguments {
   explicit SweepArguments(const solver::Problem<Real>& p)
       : laws(solver::swept_laws(p)),
-        system(solver::swept_system(p)),
-        history(solver::sweep_history(p)),
+        system(solver::swept_system<Real>(p.w)),
+        history(solver::sweep_history<Real>(p.w)),
         rows(solver::row_space(p)),
         bodies(solver::body_space(p)),
         set(solver::active_set(p)),
