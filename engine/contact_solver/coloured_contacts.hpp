@@ -51,11 +51,16 @@ struct PackedContacts {
 };
 
 template <typename Real>
-AXION_HD inline PackedContacts<Real> packed_contacts(const model::ModelView<Real>& m,
-                                                     const model::WorldView<Real>& world) {
-  const auto& w = world.sweeps;
-  return {w.packed_number, w.packed_body,    w.coloured_contact, w.coloured_unsettled,
-          w.coloured_step, w.coloured_along, m.body_count,       contact_groups(m)};
+AXION_HD inline PackedContacts<Real> packed_contacts(const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
+  const auto& sweeps = w.sweeps;
+  return {sweeps.packed_number,
+          sweeps.packed_body,
+          sweeps.coloured_contact,
+          sweeps.coloured_unsettled,
+          sweeps.coloured_step,
+          sweeps.coloured_along,
+          m.body_count,
+          contact_groups(m)};
 }
 
 struct ContactColours {
@@ -66,8 +71,8 @@ struct ContactColours {
 };
 
 template <typename Real>
-AXION_HD inline ContactColours contact_colours(const model::ModelView<Real>& m, const model::WorldView<Real>& world) {
-  return {world.sweeps.contact_colour, world.sweeps.body_colours, world.sweeps.colour_start, m.body_count};
+AXION_HD inline ContactColours contact_colours(const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
+  return {w.sweeps.contact_colour, w.sweeps.body_colours, w.sweeps.colour_start, m.body_count};
 }
 
 // Groups that are swept together: those of all contacts, or of the listed ones.

@@ -147,9 +147,10 @@ struct SweptBodies {
 };
 
 template <typename Real>
-AXION_HD inline SweptBodies<Real> swept_free_bodies(const model::WorldView<Real>& world) {
-  const auto& w = world.sweeps;
-  return {w.body_velocity, w.body_velocity_last, w.body_touched, w.listed_body, world.du_linear, world.du_angular};
+AXION_HD inline SweptBodies<Real> swept_free_bodies(const model::WorldView<Real>& w) {
+  const auto& sweeps = w.sweeps;
+  return {sweeps.body_velocity, sweeps.body_velocity_last, sweeps.body_touched, sweeps.listed_body, w.du_linear,
+          w.du_angular};
 }
 
 template <typename Real>

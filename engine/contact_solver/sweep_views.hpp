@@ -50,10 +50,10 @@ struct SweptSystem {
 };
 
 template <typename Real>
-AXION_HD inline SweptSystem<Real> swept_system(const model::WorldView<Real>& world) {
-  const auto& w = world.sweeps;
-  return {w.start_velocity, w.start_impulse,         w.row_compliance, w.row_mobility,
-          w.contact_block,  w.contact_block_inverse, world.contact_law};
+AXION_HD inline SweptSystem<Real> swept_system(const model::WorldView<Real>& w) {
+  const auto& sweeps = w.sweeps;
+  return {sweeps.start_velocity, sweeps.start_impulse,         sweeps.row_compliance, sweeps.row_mobility,
+          sweeps.contact_block,  sweeps.contact_block_inverse, w.contact_law};
 }
 
 template <typename Real>
@@ -64,8 +64,8 @@ struct SweepHistory {
 };
 
 template <typename Real>
-AXION_HD inline SweepHistory<Real> sweep_history(const model::WorldView<Real>& world) {
-  return {world.sweeps.last_impulse, world.sweeps.swept_impulse, world.sweeps.impulse_sum};
+AXION_HD inline SweepHistory<Real> sweep_history(const model::WorldView<Real>& w) {
+  return {w.sweeps.last_impulse, w.sweeps.swept_impulse, w.sweeps.impulse_sum};
 }
 
 // Rows from `row` on that are solved together.

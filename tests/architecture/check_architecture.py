@@ -303,12 +303,15 @@ def rooms(root):
                     yield '/'.join(path.split('/')[:2])
 
 
+def count_whole_problems(root):
+    """How many functions of VIEW_ROOMS are given the whole problem."""
+    return sum(len(WHOLE_PROBLEM.findall(strip_cpp_comments((root / path).read_text(errors='replace')))) for path in source_files(root)
+               if room_of(path) in VIEW_ROOMS and pathlib.PurePosixPath(path).suffix in CPP_SUFFIXES)
+
+
 def check_views(root):
-    """A finding where more functions of VIEW_ROOMS than MAX_WHOLE_PROBLEMS are given the whole problem."""
-    count = 0
-    for path in source_files(root):
-        if room_of(path) in VIEW_ROOMS and pathlib.PurePosixPath(path).suffix in CPP_SUFFIXES:
-            count += len(WHOLE_PROBLEM.findall(strip_cpp_comments((root / path).read_text(errors='replace'))))
+    """A finding where they are more than MAX_WHOLE_PROBLEMS."""
+    count = count_whole_problems(root)
     if count > MAX_WHOLE_PROBLEMS:
         yield ('engine/problem/problem.hpp', 1, 'whole problem',
                f'{count} functions are given a Problem, the limit is {MAX_WHOLE_PROBLEMS}; give them views of what they use')
