@@ -5,8 +5,8 @@
 // kPushLanes rows are passed through the joints at once.
 //
 // In: rows and their bodies, the joint response. Out: the columns, and `known` for the rows that have theirs. Cost: a
-// passage through the trees of the rows in the lanes, and a pass over all swept rows. Called by
-// what sweeps.
+// passage through the trees of the rows in the lanes, and a pass over all swept rows. Called by sweeps and by steps on
+// the active set.
 #pragma once
 
 #include "engine/contact_solver/joint_response.hpp"
@@ -23,8 +23,8 @@ struct SweptTendons {
   AXION_HD bool exist() const { return m.tendon_axis_count > 0; }
   AXION_HD Real sign_along(int t, int row) const { return solver::sign_along(m, limit_side, m.tendons[t].axis, row); }
 
-  // Calls f(row, tendon, sign) for the limits and efforts of tendons; sign as the row points
-  // beside the tendon's length.
+  // Calls f(row, tendon, sign) for the limits and efforts of tendons; sign as the row points beside the tendon's
+  // length.
   template <typename F>
   AXION_HD void for_each_row(F&& f) const {
     for (int t = 0; t < m.tendon_axis_count; ++t) {

@@ -1,7 +1,7 @@
 // What functions of this room are given of a world: views of its arrays, each of one use.
 //
 //   read alone     BodyVelocities, StepPoses, IterateRows, ImpulseRows, CoordinateRows, LockStarts, EffortLaws
-//   written        RowResiduals and LockRows by residual.hpp; LinearisedRows, ContactBlocks and BodyMatrices by
+//   written        RowResiduals and LockRows by row_residuals.hpp; LinearisedRows, ContactBlocks and BodyMatrices by
 //                  linearise.hpp
 //   StepRules      settings, and how this iteration of this attempt goes about the step: numbers
 //
