@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/constraints/friction.hpp"
+#include "engine/constraints/motor_forces.hpp"
 #include "engine/lanes/number.hpp"
 #include "engine/problem/problem_views.hpp"
 
