@@ -47,11 +47,12 @@ AXION_HD_CALL int sweep_few(const Team& team, const Problem<Real>& p, const Swep
 // Right-hand side of the joint system at the iterate.
 template <typename Real, typename Team>
 AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.limit_base(), [&](int i) { p.w.row_rhs[i] = p.w.residual[i]; });
   team.for_each(p.m.body_count, [&](int b) {
     Real* rhs = body_unknowns(p, b);
     for (int k = 0; k < 3; ++k) rhs[k] = -p.w.g_linear[b][k], rhs[3 + k] = -p.w.g_angular[b][k];
     for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) {
-      rhs[6 + k] = -p.w.residual[node_row(p, p.m.joints[p.m.bodies[b].joint], k)];
+      rhs[6 + k] = -p.w.row_rhs[node_row(p, p.m.joints[p.m.bodies[b].joint], k)];
     }
   });
 }

@@ -22,7 +22,7 @@
 // each other; locks of a tree never do, and between links of nearly no mass the term would be far above the effect of
 // an impulse on armature.
 //
-// In: the iterate, evaluated. Out: row, compliance, residual, contact_gain, contact_offset, rotation_derivative,
+// In: the iterate, evaluated. Out: row, compliance, row_rhs, contact_gain, contact_offset, rotation_derivative,
 // K_geometric. Cost: linear in bodies and rows. Source: seeds, sections Linearisation and Schur complement.
 #pragma once
 
@@ -114,11 +114,12 @@ AXION_HD inline void linearise_effort(const StepRules<Real>& rules, const Iterat
   const Real proximal = rules.proximal_scale * Real(kContactProximal) * rows.row_scale[row];
   if (next.held == next.free) {
     const Real compliance = efforts.compliance[effort];
+    linear.rhs[row] = linear.residual[row];
     linear.compliance[row] = compliance > proximal ? compliance : compliance + proximal;
     return;
   }
   linear.compliance[row] = Real(kReleaseGain) * (rows.row_scale[row] + efforts.compliance[effort]);
-  linear.residual[row] = linear.compliance[row] * (rows.lambda[row] - next.held);
+  linear.rhs[row] = linear.compliance[row] * (rows.lambda[row] - next.held);
 }
 
 template <typename Real>
@@ -127,7 +128,7 @@ AXION_HD inline void linearise_limit(const StepRules<Real>& rules, const Iterate
   const int row = rows.limit_base() + limit;
   const Real r = rows.row_scale[row];
   const auto f = constraints::complementarity(rules.s.contact_function, linear.residual[row], r * rows.lambda[row]);
-  linear.residual[row] = f.phi_over_alpha;
+  linear.rhs[row] = f.phi_over_alpha;
   linear.compliance[row] = r * f.beta_over_alpha + rules.proximal_scale * Real(kContactProximal) * r;
   linear.compliance[row] += compliance;
 }
@@ -185,7 +186,7 @@ AXION_HD_CALL void linearise_contact(const StepRules<Real>& rules, const Iterate
   const Real r_n = rows.row_scale[row], r_t = rows.row_scale[row + 1], lambda_n = rows.lambda[row];
   const Real share = contact_proximal(rules, r_n * lambda_n);
   const auto normal = constraints::complementarity(rules.s.contact_function, linear.residual[row], r_n * lambda_n);
-  linear.residual[row] = normal.phi_over_alpha;
+  linear.rhs[row] = normal.phi_over_alpha;
   linear.compliance[row] = r_n * normal.beta_over_alpha + normal_compliance + share * r_n;
   const constraints::Vec2<Real> v{linear.residual[row + 1], linear.residual[row + 2]};
   const constraints::Vec2<Real> lambda{rows.lambda[row + 1], rows.lambda[row + 2]};
@@ -208,9 +209,9 @@ AXION_HD_CALL void linearise_contact(const StepRules<Real>& rules, const Iterate
     for (int k = 0; k < 4; ++k) f.compliance[k] += tangent_compliance * f.left[k];
   }
   const Real proximal = share * r_t;
-  linear.residual[row + 1] = f.residual[0], linear.residual[row + 2] = f.residual[1];
+  linear.rhs[row + 1] = f.residual[0], linear.rhs[row + 2] = f.residual[1];
   linear.compliance[row + 1] = f.compliance[0] + proximal, linear.compliance[row + 2] = f.compliance[3] + proximal;
-  if (!rules.symmetric) solve_contact_block(f, linear.residual[row], linear.compliance[row], proximal, blocks, i);
+  if (!rules.symmetric) solve_contact_block(f, linear.rhs[row], linear.compliance[row], proximal, blocks, i);
 }
 
 // Rolling friction of moment k as a block; its rows may be turned.
@@ -244,14 +245,14 @@ AXION_HD_RARE void linearise_moment(const StepRules<Real>& rules, const IterateR
   const Real star = rows.lambda[row] - linear.residual[row] / r;
   const Real held = constraints::clamp(star, -bound.torsional, bound.torsional);
   linear.compliance[row] = held == star ? share * r : Real(kReleaseGain) * r;
-  if (held != star) linear.residual[row] = linear.compliance[row] * (rows.lambda[row] - held);
+  linear.rhs[row] = held == star ? linear.residual[row] : linear.compliance[row] * (rows.lambda[row] - held);
   constraints::FrictionBlock<Real> f = rolling_block(rules, rows, linear, k, bound.rolling);
   f.coupling[0] = f.coupling[1] = 0;  // bounds are held
   const Real proximal = share * rows.row_scale[row + 1];
-  linear.residual[row + 1] = f.residual[0], linear.residual[row + 2] = f.residual[1];
+  linear.rhs[row + 1] = f.residual[0], linear.rhs[row + 2] = f.residual[1];
   linear.compliance[row + 1] = f.compliance[0] + proximal, linear.compliance[row + 2] = f.compliance[3] + proximal;
   if (!rules.symmetric) {
-    solve_contact_block(f, linear.residual[row], linear.compliance[row], proximal, blocks, rows.contact_count + k);
+    solve_contact_block(f, linear.rhs[row], linear.compliance[row], proximal, blocks, rows.contact_count + k);
   }
 }
 
@@ -271,14 +272,14 @@ AXION_HD inline void ease_loop_lock(const StepRules<Real>& rules, const IterateR
       const Real most = Real(kRoundedBias) * tolerance, x = give * lambda / most,
                  cosine = Real(1) / std::sqrt(1 + x * x);
       const Real slope = give * cosine * cosine * cosine;
-      linear.residual[row] += most * x * cosine;
+      linear.rhs[row] += most * x * cosine;
       linear.compliance[row] += slope > proximal ? slope : proximal;
       return;
     }
   }
   const Real most = Real(kLoopBias) * tolerance;
   linear.compliance[row] += proximal;
-  linear.residual[row] += constraints::clamp(proximal * lambda, -most, most);
+  linear.rhs[row] += constraints::clamp(proximal * lambda, -most, most);
 }
 
 // After the linear solve: rows of contacts along t1 and t2 again, and the step's impulses along these.
@@ -322,6 +323,7 @@ AXION_HD_RARE void linearise_equalities(const Team& team, const Problem<Real>& p
       row.k_a = math::transpose_times(p.w.rotation_derivative[term.a], row.k_a);
       if (term.b >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[term.b], row.k_b);
     });
+    linear.rhs[equality.lock] = linear.residual[equality.lock];
     p.w.compliance[equality.lock] = p.w.lock_compliance[equality.lock];
     ease_loop_lock(rules, rows, p.w.row_tolerance[equality.lock], linear,
                    constraints::gives_way<Real>(p.m, p.w, equality), equality.lock);
@@ -349,6 +351,7 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
       if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[joint.parent], row.k_b);
     }
     for (int i = joint.lock_start; i < end; ++i) {
+      linear.rhs[i] = linear.residual[i];
       p.w.compliance[i] = p.w.lock_compliance[i];
       if (p.m.loop_count == 0) continue;
       if (j < p.m.joint_count - p.m.loop_count) {
@@ -361,6 +364,7 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
   team.for_each(p.m.axis_count, [&](int i) {
     const int row = p.axis_base() + i;
     const Real beta = p.w.axis_beta[i];
+    linear.rhs[row] = linear.residual[row];
     p.w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
   });
   if (p.m.tendon_count > p.m.tendon_axis_count) linearise_equalities(team, p);

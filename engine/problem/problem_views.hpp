@@ -89,8 +89,9 @@ struct LockRows {
 
 template <typename Real>
 struct LinearisedRows {
+  const Real* residual;  // [nrow] as it was evaluated
   ArrayView<model::Row<Real>> row, tendon_row;
-  ArrayView<Real> residual, compliance;  // [nrow]
+  ArrayView<Real> rhs, compliance;  // [nrow]
 };
 
 template <typename Real>
@@ -163,7 +164,7 @@ AXION_HD inline LockRows<Real> lock_rows(const model::WorldView<Real>& w) {
 }
 template <typename Real>
 AXION_HD inline LinearisedRows<Real> linearised_rows(const model::WorldView<Real>& w) {
-  return {w.row, w.tendon_row, w.residual, w.compliance};
+  return {w.residual, w.row, w.tendon_row, w.row_rhs, w.compliance};
 }
 
 }  // namespace axion::solver

@@ -231,7 +231,7 @@ AXION_HD_RARE void contract_tendons(const Team& team, const Problem<Real>& p, co
     Real left = 0;
     if (acts_on_node(p, t)) {
       left = constraints::tendon_velocity<Real>(p.m, p.m.tendons[t], p.w.tendon_row, v, omega);
-      left -= y != nullptr ? Real(0) : node_row_rhs(p, row_of_tendon(p, t), p.w.residual);
+      left -= y != nullptr ? Real(0) : node_row_rhs(p, row_of_tendon(p, t), p.w.row_rhs);
     }
     if (y != nullptr) left += tendon_compliance(p, t) * y[slot];
     out[slot] = p.w.reference.link_block[6 * slot] * left;
@@ -251,7 +251,7 @@ AXION_HD_CALL void contract_links(const Team& team, const Problem<Real>& p, cons
     for (int k = 0; k < size; ++k) {
       const int row = node_row(p, joint, k);
       left[k] = constraints::row_velocity(p.w.row[row], joint.child, joint.parent, v, omega);
-      left[k] += y != nullptr ? p.w.compliance[row] * y[6 * l + k] : p.w.residual[row];
+      left[k] += y != nullptr ? p.w.compliance[row] * y[6 * l + k] : p.w.row_rhs[row];
     }
     math::multiply(p.w.reference.link_block + 36 * l, size, 6, left, out + 6 * l);
     for (int k = size; k < 6; ++k) out[6 * l + k] = 0;

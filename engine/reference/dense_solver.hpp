@@ -110,7 +110,7 @@ AXION_HD inline void assemble_row_line(const Problem<Real>& p, int row, Real* li
   if (row < p.contact_base()) {
     add_row(p, row, Real(1), line);
     diagonal = p.w.compliance[row];
-    rhs = -p.w.residual[row];
+    rhs = -p.w.row_rhs[row];
     return;
   }
   const int local = row - p.contact_base(), first = row - local % 3;

@@ -52,7 +52,7 @@ AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
   for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) {
     const int row = node_row(p, joint, k);
     const NodeRow<Real> kept{&p.w.row[row], &impulse_row(p, row), p.w.compliance[row]};
-    rhs[6 + k] = -p.w.residual[row];
+    rhs[6 + k] = -p.w.row_rhs[row];
     put_joint_row(kept, k, K);
     couple_joint_row(kept, k, upper, lower);
   }

@@ -245,7 +245,7 @@ AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>&
 // The right-hand side of a Newton iteration.
 template <typename Real>
 AXION_HD inline TreeRhs<Real> newton_rhs(const Problem<Real>& p) {
-  return {p.w.g_linear, p.w.g_angular, p.w.residual, p.w.contact_offset};
+  return {p.w.g_linear, p.w.g_angular, p.w.row_rhs, p.w.contact_offset};
 }
 
 // Solves for du and dlambda. Returns the number of linear solves, one.

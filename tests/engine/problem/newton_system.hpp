@@ -110,7 +110,7 @@ class NewtonSystem {
     for (int b = 0; b < p.m.body_count; ++b) {
       for (int k = 0; k < 3; ++k) rhs[6 * b + k] = -p.w.g_linear[b][k], rhs[6 * b + 3 + k] = -p.w.g_angular[b][k];
     }
-    for (int i = 0; i < n; ++i) rhs[nu + i] = -p.w.residual[i];
+    for (int i = 0; i < n; ++i) rhs[nu + i] = -p.w.row_rhs[i];
     for (int c = 0; blocks && c < p.contact_count; ++c) {
       const int row = p.contact_base() + 3 * c;
       for (int k = 0; k < 3; ++k) {
