@@ -63,6 +63,8 @@ struct ConstraintRows {
   Real* effort_upper;              // [neffort]
   Real* contact_rebound;           // [contact_capacity] least parting speed asked of a contact, m/s; below zero see
                                    // giving_contacts.hpp
+  int* is_stuck;                   // [contact_capacity] of contacts that are to give way: whether no motion opens them
+                                   // (stuck_contacts.hpp); none where contacts are soft, or nothing has joints
   Real* surface_slip;              // [3 contact_capacity] where surfaces move (moving_surfaces.hpp): what their turning
                                    // about n and their slip along t1 and t2 have beside J u, rad/s and m/s
   SoftContact<Real>* contact_law;  // [contact_capacity] of soft contacts (soft_laws.hpp); none where they are rigid
@@ -103,6 +105,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "effort_lower", w.effort_lower, ne);
   f(kScratch, "effort_upper", w.effort_upper, ne);
   f(kScratch, "contact_rebound", w.contact_rebound, nc);
+  f(kScratch, "is_stuck", w.is_stuck, m.joint_count > 0 && !m.is_soft ? nc : 0);
   f(kScratch, "surface_slip", w.surface_slip, m.surface_motions != nullptr ? 3 * nc : 0);
   f(kScratch, "contact_law", w.contact_law, m.is_soft ? nc : 0);
   f(kScratch, "limit_law", w.limit_law, m.is_soft ? m.limit_count : 0);
@@ -118,6 +121,12 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "moment_count", w.moment_count, m.moment_capacity > 0 ? 1 : 0);
 }
 
+// The velocity of a body's centre and its turn, at a unit rate of one freedom.
+template <typename Real>
+struct Motion {
+  math::Vec3<Real> linear, angular;  // m/s and rad/s, or m and rad for each rad
+};
+
 // The room's own.
 template <typename Real>
 struct ConstraintScratch {
@@ -126,7 +135,11 @@ struct ConstraintScratch {
   Real* euler_share;               // [naxis] share of backward Euler in springs, dampers and drives (axis_laws.hpp)
   Real* body_time_owed;            // [nb] of body_force_step, what the last step owed with its own wrench, s
   Real* joint_time_owed;           // [nj + paths] likewise with its own controls
-  int* stays_rigid;                // [nb] whether no contact of the body gives way (StepSettings::some_stay_rigid)
+  // Of stuck_contacts.hpp; none where contacts are soft, or nothing has joints.
+  Motion<Real>* motion;  // [6 nb] of each freedom of a body
+  Real* motion_rate;     // [6 nb]
+  Real* motion_ease;     // [6 nb] 1/h²
+  Real* opening;         // [contact_capacity + nlimit + nlock] multipliers of its rows
 };
 
 template <typename Real, typename F>
@@ -138,7 +151,12 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintS
   f(kScratch, "euler_share", w.euler_share, na);
   f(kScratch, "body_time_owed", w.body_time_owed, nb);
   f(kScratch, "joint_time_owed", w.joint_time_owed, nj + m.spatial_count);
-  f(kScratch, "stays_rigid", w.stays_rigid, nb);
+  const bool may_be_stuck = m.joint_count > 0 && !m.is_soft;
+  const std::size_t nmotion = may_be_stuck ? 6 * nb : 0;
+  f(kScratch, "motion", w.motion, nmotion);
+  f(kScratch, "motion_rate", w.motion_rate, nmotion);
+  f(kScratch, "motion_ease", w.motion_ease, nmotion);
+  f(kScratch, "opening", w.opening, may_be_stuck ? m.contact_capacity + m.limit_count + m.lock_count : 0);
 }
 
 }  // namespace axion::constraints

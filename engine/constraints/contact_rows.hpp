@@ -14,16 +14,14 @@
 // together exactly, and the next step asks for e times the speed at which they came. Asking for it ahead would cost
 // O(h) of the rebound's height. Rows are (normal, t1, t2) from contact_base on.
 //
-// In: contacts, the state, the last step's impulses. Out: row, row_scale, contact_rebound, the contacts of each body.
+// In: contacts, the state, the last step's impulses. Out: row, row_scale, the contacts of each body.
 // Cost: linear in contacts.
 #pragma once
 
 #include "engine/constraints/axis_rows.hpp"
-#include "engine/constraints/blocked_contacts.hpp"
 #include "engine/constraints/constraint_rows.hpp"
 #include "engine/constraints/giving_contacts.hpp"
 #include "engine/math/constants.hpp"
-#include "engine/model/find_contact.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
 
@@ -160,76 +158,6 @@ AXION_HD inline NormalLaw<Real> limit_law(const model::ModelView<Real>& m, const
   if (is_hinge && fastest > furthest) fastest = furthest;
   if (fastest < s.depenetration_velocity) fastest = s.depenetration_velocity;
   return bounded_parting(law, s.push_share * s.limit_share * fastest, Real(0));
-}
-
-// Slower than this bodies come together without a rebound: twice what gravity adds in a step.
-template <typename Real>
-AXION_HD inline Real least_impact(const model::StepSettings<Real>& s) {
-  return Real(2 * math::kGravity) * s.dt;
-}
-
-// J(ũ − u⁻) of a contact over the share of a step that forces act in: what a whole step of them adds, m/s.
-template <typename Real>
-AXION_HD inline Real contact_gain_of_forces(const model::WorldView<Real>& w, const model::StepSettings<Real>& s,
-                                            const model::Row<Real>& row, const model::Contact<Real>& c) {
-  const Real before = row_velocity(row, c.body_a, c.body_b, w.v, w.omega);
-  const Real after = row_velocity(row, c.body_a, c.body_b, w.v_tilde, w.omega_tilde);
-  return (after - before) * (s.dt / w.body_force_step[c.body_a]);
-}
-
-// contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they
-// approach; kBlocked of contacts that no joint opens (blocked_contacts.hpp); kGivingWay of such as give way, which have
-// no friction, and of others in their pair, or of all that may where the step's settings say so (giving_contacts.hpp).
-// Needs the contacts' rows and the last step's impulses.
-template <typename Real, typename Team>
-AXION_HD inline void find_rebounds(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                   const model::StepSettings<Real>& s, int contact_count) {
-  const int base = m.contact_base();
-  team.for_each(contact_count, [&](int i) {
-    model::Contact<Real>& c = w.contacts[i];
-    const Real e = model::pair_data(m, c.pair).restitution;
-    const bool blocked = c.gap < 0 && is_blocked(m, w, c);
-    w.contact_rebound[i] = blocked ? Real(kBlocked) : Real(0);
-    if (!blocked && !m.is_soft && may_give_way(m, s, c)) {
-      const bool gives = (s.contacts_give || gave_way(w, c.pair)) && !(s.some_stay_rigid && is_kept_rigid(w, c));
-      if (gives) w.contact_rebound[i] = Real(kGivingWay);
-      c.friction = gives ? Real(0) : model::pair_data(m, c.pair).friction * w.friction_scale[0];
-    }
-    if (!(e > 0) || w.contact_rebound[i] < Real(0)) return;
-    const int last = model::find_contact(w.warm, w.warm_count[0], c.pair, c.feature);
-    if (last >= 0 && w.warm[last].approach > Real(0)) w.contact_rebound[i] = e * w.warm[last].approach;
-    const Real owed = w.body_force_debt[c.body_a];
-    if (w.contact_rebound[i] > 0 && owed > 0) {  // a leapfrog parts half a step after the bodies met
-      const Real parting = w.contact_rebound[i] + (1 - owed) * contact_gain_of_forces(w, s, w.row[base + 3 * i], c);
-      w.contact_rebound[i] = parting > 0 ? parting : Real(0);
-    }
-    const Real speed = -row_velocity(w.row[base + 3 * i], c.body_a, c.body_b, w.v, w.omega);
-    if (w.contact_rebound[i] == 0 && c.gap <= 0 && speed > least_impact(s)) w.contact_rebound[i] = e * speed;
-  });
-}
-
-// The speed at which the bodies of contact i met in the step just solved, to rebound in the next; 0 where they did not.
-// w.v and w.omega must still be those before the step.
-template <typename Real>
-AXION_HD inline Real impact_speed(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
-                                  const model::StepSettings<Real>& s, int i) {
-  const model::Contact<Real>& c = w.contacts[i];
-  const int row = m.contact_base() + 3 * i;
-  if (w.contact_rebound[i] == Real(kGivingWay)) return Real(kGivingWay);
-  if (!(model::pair_data(m, c.pair).restitution > 0) || w.contact_rebound[i] > 0) return 0;
-  const Real speed = -row_velocity(w.row[row], c.body_a, c.body_b, w.v, w.omega);
-  if (!(speed > least_impact(s))) return 0;
-  // What a converged solve leaves of an impulse of a contact that is still open is not a meeting; one that a step only
-  // just reaches is found in the next.
-  const Real r = row_product(m, w, w.row[row], w.row[row], c.body_a, c.body_b);
-  if (!(w.lambda[row] * r > Real(0.01) * least_impact(s))) return 0;
-  const Real until = clamp(c.gap / (s.dt * speed), Real(0), Real(1)),
-             owed = w.constraints.body_time_owed[c.body_a] / s.dt;
-  if (owed == Real(0) && w.body_force_debt[c.body_a] == Real(0)) {
-    const Real gain = -row_velocity(w.row[row], c.body_a, c.body_b, w.v_tilde, w.omega_tilde) - speed;
-    return speed + until * gain;  // with what forces add until they meet
-  }
-  return speed - (owed + until) * contact_gain_of_forces(w, s, w.row[row], c);
 }
 
 }  // namespace axion::constraints

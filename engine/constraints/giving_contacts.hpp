@@ -22,6 +22,7 @@
 namespace axion::constraints {
 
 inline constexpr double kDeep = 0.1;          // of contact_margin: overlap that is told of, joints that are open
+inline constexpr double kMayGive = 0.095;     // of contact_margin: what is told of may give way
 inline constexpr double kGivingDepth = 0.01;  // of contact_margin
 inline constexpr double kBlocked = -1;        // contact_rebound of a contact that no joint opens,
 inline constexpr double kGivingWay = -2;      // of one that gives way; and what a world remembers of that in `approach`
@@ -38,7 +39,7 @@ AXION_HD inline bool are_joined(const model::ModelView<Real>& m, int a, int b) {
 template <typename Real>
 AXION_HD inline bool may_give_way(const model::ModelView<Real>& m, const model::StepSettings<Real>& s,
                                   const model::Contact<Real>& c) {
-  return c.gap < -Real(kDeep) * s.contact_margin && are_joined(m, c.body_a, c.body_b) &&
+  return c.gap < -Real(kMayGive) * s.contact_margin && are_joined(m, c.body_a, c.body_b) &&
          !(model::pair_data(m, c.pair).stiffness > 0);
 }
 
@@ -50,18 +51,6 @@ AXION_HD_RARE bool gave_way(const model::WorldView<Real>& w, int pair) {
     if (w.warm[i].approach == Real(kGivingWay)) return true;
   }
   return false;
-}
-
-// Says whether contacts of body b stay rigid that may give way.
-template <typename Real>
-AXION_HD inline void keep_rigid(const model::WorldView<Real>& w, int b, bool is_rigid) {
-  w.constraints.stays_rigid[b] = is_rigid ? 1 : 0;
-}
-
-// Whether a contact stays rigid for the sake of either of its bodies.
-template <typename Real>
-AXION_HD inline bool is_kept_rigid(const model::WorldView<Real>& w, const model::Contact<Real>& c) {
-  return w.constraints.stays_rigid[c.body_a] != 0 || (c.body_b >= 0 && w.constraints.stays_rigid[c.body_b] != 0);
 }
 
 // Σ̂ of a contact that gives way, (m/s)/(N s).

@@ -1,12 +1,17 @@
 // StepSettings: dt and solver options in the batch's precision, ready for the step code.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 
 #include "engine/math/constants.hpp"
 #include "engine/model/solver_options.hpp"
 
 namespace axion::model {
+
+// Which rigid contacts that may give way do (constraints/giving_contacts.hpp): such as are stuck, of those that did in
+// the last step or of all; the same, the others without friction, which may hold them; or all, stuck or not.
+enum class Giving : std::uint8_t { kAsLast, kStuck, kStuckElseSmooth, kAll };
 
 template <typename Real>
 struct StepSettings {
@@ -28,8 +33,7 @@ struct StepSettings {
   // Of the speeds at which overlap and eased locks are worked off, and joints are pushed back from beyond limits, in
   // this step.
   Real push_share = 1, limit_share = 1;
-  bool contacts_give = false;    // whether all contacts that may give way do (constraints/giving_contacts.hpp)
-  bool some_stay_rigid = false;  // but for contacts of bodies that stays_rigid names
+  Giving giving = Giving::kAsLast;
 };
 
 // `options` have been validated.

@@ -121,36 +121,41 @@ AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& c
 template <typename Real, typename Team>
 AXION_HD_RARE Real attempt_giving(const Team& team, Problem<Real>& p, NewtonCounts& counts, bool again) {
   const auto& w = p.w;
-  p.s.push_share = 1;
-  mark_giving(team, p);
   copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), Iterate<Real>{p.w.v, p.w.omega, p.w.lambda});
   if (again) team.for_each(3 * p.contact_count, [&](int i) { w.lambda[p.contact_base() + i] = 0; });
   const Real ratio = attempt(team, p, counts, false);
   return ratio <= Real(1) ? calm_down(team, p, counts, ratio) : ratio;
 }
 
-// Solves again with contacts that give way; where some did so already, from no impulses of contacts. Returns the worst
-// residual ratio of the iterate that is left: that one where it is solved, and the other is not or is pressed together,
-// or its overlap parts or cannot.
+// Solves again with contacts that give way, such as are stuck; where others then stay deep, or nothing is solved, these
+// without friction; and where nothing else solves the step all of them, if none that a motion opens sinks in. Where
+// some gave way already, from no impulses of contacts. Returns the worst residual ratio of the iterate that is left: of
+// the first in which nothing that a motion opens stays, else of the first that is solved, else of that which was.
 template <typename Real, typename Team>
 AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
-  copy_iterate(team, iterate_size(p), kept_iterate<Real>(p.w), present_iterate<Real>(p.w));
-  const Real share = p.s.push_share;
-  const bool unsolved = !(ratio <= Real(1)) || are_pressed(team, p),
-             again = give_as_last<Real>(team, p.s, p.w.contact_rebound, p.contact_count);
-  p.s.contacts_give = true, p.s.some_stay_rigid = false;
-  Real its = attempt_giving(team, p, counts, again);
-  if (its <= Real(1)) {
-    GivingGroups groups = judge_groups(team, p);
-    if (!groups.without) return its;
-    if (!groups.with_proof && unsolved) return its;
-    if (groups.with_proof) {
-      p.s.some_stay_rigid = true;
-      its = attempt_giving(team, p, counts, again);
-      if (its < ratio || (its <= Real(1) && (unsolved || !judge_groups(team, p).without))) return its;
-    }
+  using model::Giving;
+  const bool again = give_as_last(team, deep_contacts(p)), was_solved = ratio <= Real(1);
+  Giving kept = p.s.giving;
+  Real kept_share = p.s.push_share;
+  const auto keep = [&] {
+    kept = p.s.giving, kept_share = p.s.push_share;
+    copy_iterate(team, iterate_size(p), kept_iterate<Real>(p.w), present_iterate<Real>(p.w));
+  };
+  keep();
+  const Giving chain[3] = {Giving::kStuck, Giving::kStuckElseSmooth, Giving::kAll};
+  bool is_solved = was_solved;
+  for (int k = 0; k < 3 && !(chain[k] == Giving::kAll && is_solved); ++k) {
+    p.s.giving = chain[k], p.s.push_share = 1;
+    mark_giving(team, p);
+    if (chain[k] == Giving::kStuck && !any_gives(team, deep_contacts(p))) continue;
+    const Real its = attempt_giving(team, p, counts, again);
+    if (!(its <= Real(1))) continue;
+    if (chain[k] == Giving::kAll ? !any_sinks(team, deep_contacts(p)) : !any_stays(team, deep_contacts(p))) return its;
+    if (chain[k] != Giving::kStuck) continue;
+    keep();
+    is_solved = true;
   }
-  p.s.contacts_give = p.s.some_stay_rigid = false, p.s.push_share = share;
+  p.s.giving = kept, p.s.push_share = kept_share;
   mark_giving(team, p);
   copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), kept_iterate<Real>(p.w));
   return evaluate(team, p);
@@ -245,7 +250,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     fall_back(team, p, result);
   }
   if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
-  if (!p.m.is_soft && should_give_way(team, p, result.ratio)) {
+  if (!p.m.is_soft && should_give_way(team, deep_contacts(p), result.ratio)) {
     result.ratio = give_way(team, p, result.counts, result.ratio);
   }
   if (!p.m.is_soft && is_pushed_in_vain(team, p, result.ratio <= Real(1))) {

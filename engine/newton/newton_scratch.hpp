@@ -15,7 +15,6 @@ struct NewtonScratch {
   math::Vec3<Real>* kept_omega;           // [nb]
   Real* kept_lambda;                      // [nrow]
   model::ContactWarmStart<Real>* solved;  // [contact_capacity] contacts of the last solve,
-  int* group;                             // [nb] of each body the first of its group (giving.hpp)
   math::Vec3<Real>* solved_moment;        // [contact_capacity] and their moments, N m s, where any pair has any
 };
 
@@ -30,7 +29,6 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, NewtonScrat
   f(kScratch, "kept_v", w.kept_v, nb);
   f(kScratch, "kept_omega", w.kept_omega, nb);
   f(kScratch, "kept_lambda", w.kept_lambda, nrow);
-  f(kScratch, "group", w.group, nb);
   f(kScratch, "solved", w.solved, nc);
   f(kScratch, "solved_moment", w.solved_moment, m.moment_capacity > 0 ? nc : 0);
 }

@@ -81,8 +81,6 @@ struct CalmingParameters {
 struct GivingParameters {
   // s: an overlap that takes longer to part stays.
   static constexpr double kPartingTime = 0.2;
-  // A motion in which bodies are so many times as fast as it opens contacts is none that opens them.
-  static constexpr double kLever = 4;
   // Of the contact margin: a contact that gives way and gets deeper by more in a step sinks in.
   static constexpr double kSinking = 1e-4;
   // Of what all loads give in a step: impulses of contacts that others press together.

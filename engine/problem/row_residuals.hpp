@@ -23,9 +23,21 @@ AXION_HD inline Real impulse_blend(model::JointMode joint_mode, const Real* blen
   return joint_mode == model::JointMode::kPrevious || !is_translation ? Real(0) : blend[j];
 }
 
-// m/s² or rad/s²: what the force of a closing lock may give what it holds, were that alone, before the lock gives.
-// Then m for each m/s² beyond, or rad for rad/s², and at most this share of (J M⁻¹ Jᵀ)_ii.
+// m/s² or rad/s²: what the force of a closing lock may give what it holds before the lock gives. Then m for each m/s²
+// beyond, or rad for rad/s², and at most this share of (J M⁻¹ Jᵀ)_ii.
 inline constexpr double kRigidLoad = 5000, kStrain = 1e-9, kMostStrain = 1e-2;
+
+// What a unit impulse of a closing lock changes its velocity by: of its bodies alone, or with the joints that hold them
+// in the reference configuration where that is less, as of a hand that weighs next to nothing on its arm.
+template <typename Real>
+AXION_HD inline Real closing_scale(const model::ModelView<Real>& m, const model::JointData<Real>& joint, Real alone,
+                                   bool is_translation) {
+  if (joint.softness < 0) return alone;
+  const model::LockSoftness<Real>& softness = m.lock_softness[joint.softness];
+  const Real held = is_translation ? softness.translation.mobility
+                                   : softness.rotation.mobility * softness.turn_weight * softness.turn_weight;
+  return held > Real(0) && held < alone ? held : alone;
+}
 
 // Puts the residual of a rigid lock that closes a loop, with what it gives to an impulse beyond that of kRigidLoad.
 // Rows that depend on each other, as of a planar mechanism whose axes are parallel to the digits of a file, have an
@@ -34,12 +46,12 @@ inline constexpr double kRigidLoad = 5000, kStrain = 1e-9, kMostStrain = 1e-2;
 // converge, and the links of grippers that press on what they hold want their locks rigid.
 template <typename Real>
 AXION_HD inline void put_closing_lock(Real dt, const IterateRows<Real>& rows, LockRows<Real>& locks,
-                                      RowResiduals<Real>& residuals, int row, Real residual) {
-  const Real most = Real(kRigidLoad) * dt / rows.row_scale[row], lambda = rows.lambda[row];
+                                      RowResiduals<Real>& residuals, int row, Real scale, Real residual) {
+  const Real most = Real(kRigidLoad) * dt / scale, lambda = rows.lambda[row];
   locks.compliance[row] = 0;
   if (std::numeric_limits<Real>::digits < 30 && std::abs(lambda) > most) {
     const Real share = Real(kStrain) / (dt * dt), bounded = share < Real(kMostStrain) ? share : Real(kMostStrain);
-    locks.compliance[row] = bounded * rows.row_scale[row];
+    locks.compliance[row] = bounded * scale;
     residual += locks.compliance[row] * (lambda > 0 ? lambda - most : lambda + most);
   }
   residuals.residual[row] = residual;
@@ -117,7 +129,8 @@ AXION_HD_CALL void evaluate_locks(const model::ModelView<Real>& m, const StepRul
     }
     residuals.row_tolerance[row] = tolerance;
     if (closes && !(joint.lock_stiffness > 0)) {
-      put_closing_lock(s.dt, rows, locks, residuals, row, residual);
+      const Real scale = closing_scale(m, joint, rows.row_scale[row], i < joint.translation_lock_count);
+      put_closing_lock(s.dt, rows, locks, residuals, row, scale, residual);
       continue;
     }
     residual += soft.cfm * rows.lambda[row];

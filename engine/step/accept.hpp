@@ -8,6 +8,7 @@
 
 #include "engine/collide/review_contacts.hpp"
 #include "engine/constraints/activations.hpp"
+#include "engine/constraints/contact_rebounds.hpp"
 #include "engine/constraints/rotation_map.hpp"
 #include "engine/newton/easing.hpp"
 #include "engine/newton/start.hpp"

@@ -1,8 +1,7 @@
 // What an accepted step leaves wrong: contacts that stay deep, and joints that stay open. Such a step is not solved.
 //
-// In: a step that was accepted, with its scratch. Out: findings, which become bits of the outcome (step_world.hpp); a
-// contact that gave way and is held forgets in its warm start that it did. Cost: linear in contacts and joints where
-// something is deep or open, else none. Cannot fail.
+// In: a step that was accepted, with its scratch. Out: findings, which become bits of the outcome (step_world.hpp).
+// Cost: linear in contacts and joints where something is deep or open, else none. Cannot fail.
 #pragma once
 
 #include <limits>
@@ -67,29 +66,23 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
   });
   overlap.grows = overlap.grows ||
                   solved_depth - collide::depth_at_start(team, w, search) > Real(kTurnedIn) * deep_margin(p.m, p.s);
-  if (!any([&](int i, Real, Real) { return gives(i); })) return overlap;
-  const bool part_sinks = solver::find_sinking(team, p, [&](int body) {
-    team.for_each(p.contact_count, [&](int i) {
-      if (gives(i) && (w.contacts[i].body_a == body || w.contacts[i].body_b == body)) w.warm[i].approach = 0;
-    });
-  });
-  overlap.is_held = overlap.is_held || part_sinks;
-  solver::find_groups(team, p);
-  solver::for_each_group(p, [&](const auto& has) {
+  if (!solver::any_gives(team, solver::deep_contacts(p))) return overlap;
+  overlap.is_held =
+      overlap.is_held || any([&](int i, Real, Real) {
+        return gives(i) && w.is_stuck[i] == 0 && solver::pushes_and_stays(solver::deep_contacts(p), i, true);
+      });
+  for (int root = 0; root < p.m.body_count; root += p.m.bodies[root].tree_size) {
+    const auto is_of = [&](int b) { return b >= 0 && p.m.bodies[b].tree_start == root; };
     const auto deepest = [&](const auto& depth) {
-      return team.template max<Real>(p.contact_count,
-                                     [&](int i) { return gives(i) && has(w.contacts[i].body_a) ? depth(i) : Real(0); });
+      return team.template max<Real>(p.contact_count, [&](int i) {
+        return gives(i) && (is_of(w.contacts[i].body_a) || is_of(w.contacts[i].body_b)) ? depth(i) : Real(0);
+      });
     };
     const Real given = deepest([&](int i) { return -w.contact_gap[i]; });
-    if (!(given > least)) return;
+    if (!(given > least)) continue;
     const Real before = deepest([&](int i) { return -w.contacts[i].gap; });
     overlap.grows = overlap.grows || given - before > Real(0.1) * least;
-    if (solver::nothing_opens(team, p, has)) return;
-    overlap.is_held = true;
-    team.for_each(p.contact_count, [&](int i) {
-      if (gives(i) && has(w.contacts[i].body_a)) w.warm[i].approach = 0;
-    });
-  });
+  }
   return overlap;
 }
 

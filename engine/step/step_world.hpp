@@ -12,6 +12,7 @@
 
 #include "engine/base/assert.hpp"
 #include "engine/constraints/adhesion.hpp"
+#include "engine/constraints/contact_rebounds.hpp"
 #include "engine/constraints/moving_surfaces.hpp"
 #include "engine/constraints/soft_laws.hpp"
 #include "engine/newton/newton.hpp"
@@ -45,19 +46,19 @@ AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Pr
                                                     collide::ContactSearch& contacts) {
   const solver::Problem<Real> asked = p;
   solver::NewtonCounts counts;
-  int solved = -1;                             // contacts of the last solve
-  bool give = false, some_stay_rigid = false;  // which contacts gave way in it
+  int solved = -1;                                // contacts of the last solve
+  model::Giving giving = model::Giving::kAsLast;  // which of them gave way in it
   for (int review = 0;; ++review) {
     AXION_ASSERT(contacts.count <= p.m.contact_capacity);
     p.restart(asked);
     p.contact_count = contacts.count;
-    p.s.contacts_give = give, p.s.some_stay_rigid = some_stay_rigid;
+    p.s.giving = giving;
     build_contacts(team, p);
     solver::keep_body_order(team, p);
     solver::NewtonResult<Real> result = solver::solve(team, p, solved);
     counts.add(result.counts);
     result.counts = counts;
-    give = p.s.contacts_give, some_stay_rigid = p.s.some_stay_rigid;
+    giving = p.s.giving;
     solved = p.contact_count;
     const int missed = collide::find_missed(team, p.m, p.w, p.s, contacts);
     if (missed > 0 && review < collide::kReviews && contacts.count < p.m.contact_capacity) {

@@ -412,6 +412,76 @@ TEST(GivingContact, of_one_part_lets_no_other_sink_in) {
   }
 }
 
+// What is as deep as a step tells of may give way: 1 mm on both sides of a flap, where a finger's rows would be pressed
+// in vain. Also where an equality, which cannot be met, draws it to one side.
+TEST(GivingContact, is_as_deep_as_what_is_told_of) {
+  for (const double mass : {0.01, 1.0}) {
+    for (const double offset : {0.0, 0.1}) {
+      char xml[1200];
+      std::snprintf(xml, sizeof xml, R"(<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody>
+        <geom type="box" size="0.02 0.1 0.1" pos="-0.039 0 -0.3"/><geom type="box" size="0.02 0.1 0.1" pos="0.039 0 -0.3"/>
+        <geom type="box" size="0.02 0.1 0.1" pos="0.461 0 -0.3"/><geom type="box" size="0.02 0.1 0.1" pos="0.539 0 -0.3"/>
+        <body><joint name="a" axis="0 1 0" damping="0.1"/>
+          <geom type="box" size="0.02 0.05 0.15" pos="0 0 -0.2" mass="%g"/></body>
+        <body pos="0.5 0 0"><joint name="b" axis="0 1 0" damping="0.1"/>
+          <geom type="box" size="0.02 0.05 0.15" pos="0 0 -0.2" mass="%g"/></body></worldbody>
+        <equality><joint joint1="a" joint2="b" polycoef="%g 1 0 0 0"/></equality></mujoco>)",
+                    mass, mass, offset);
+      testing::SingleWorld<float> world(import::imported(xml).scene, options(false), 0.002);
+      const Outcomes run = step_on(world, 150);
+      EXPECT_EQ(run.converged, run.steps) << mass << " " << offset;
+      EXPECT_LT(world.record().max_penetration, 0.00105) << mass << " " << offset;
+    }
+  }
+}
+
+// A tendon that is drawn out keeps two fingers in each other as a wall would: each could open, if it were not for the
+// tendon's other end. Without the tendon they part.
+TEST(GivingContact, is_stuck_where_a_tendon_holds_it) {
+  const auto run = [](const char* tendon) {
+    const std::string xml = std::string(R"(<mujoco><option gravity="0 0 0"/><worldbody>
+      <body pos="-0.017 0 0"><joint name="a" type="slide" axis="-1 0 0" damping="1"/>
+        <geom type="box" size="0.02 0.01 0.02" mass="0.03"/></body>
+      <body pos="0.017 0 0"><joint name="b" type="slide" axis="1 0 0" damping="1"/>
+        <geom type="box" size="0.02 0.01 0.02" mass="0.03"/></body></worldbody>)") +
+                            tendon + "</mujoco>";
+    testing::SingleWorld<float> world(import::imported(xml).scene, options(false), 0.002);
+    const Outcomes first = step_on(world, 50), rest = step_on(world, 100);
+    EXPECT_GE(first.converged, first.steps - 1) << tendon;
+    EXPECT_EQ(rest.converged, rest.steps) << tendon;
+    EXPECT_LT(rest.last_speed, 1e-3) << tendon;
+    return std::pair(rest.overlap, world.world().axis_position[0] + world.world().axis_position[1]);
+  };
+  const auto held = run(R"(<tendon><fixed limited="true" range="-1 0"><joint joint="a" coef="1"/>
+      <joint joint="b" coef="1"/></fixed></tendon>)");
+  EXPECT_EQ(held.first, 100);
+  EXPECT_NEAR(held.second, 0, 2e-4);
+  const auto free = run("");
+  EXPECT_EQ(free.first, 0);
+  EXPECT_GT(free.second, 0.0059);
+}
+
+// A weld at a hand of 30 g bears an arm of 30 kg: what it gives to its load is small beside what it holds, the arm, not
+// beside the hand alone.
+TEST(Weld, at_a_light_hand_bears_a_heavy_arm) {
+  const char* const xml = R"(<mujoco><compiler angle="radian"/><option gravity="0 0 -9.81"/><worldbody>
+    <body name="target" mocap="true" pos="0.6447 0 0.461"/>
+    <body pos="0 0 0.5"><joint axis="0 0 1" damping="1"/><geom type="box" size="0.1 0.05 0.05" mass="10"/>
+      <body pos="0 0 0" euler="0 0.4 0"><joint axis="0 1 0" damping="1"/>
+        <geom type="box" size="0.2 0.04 0.04" pos="0.2 0 0" mass="12"/>
+        <body pos="0.4 0 0" euler="0 -0.8 0"><joint axis="0 1 0" damping="1"/>
+          <geom type="box" size="0.15 0.03 0.03" pos="0.15 0 0" mass="8" contype="0" conaffinity="0"/>
+          <body name="hand" pos="0.3 0 0"><joint type="hinge" axis="1 0 0" damping="0.01"/>
+            <geom type="box" size="0.01 0.01 0.01" pos="0.05 0 0" mass="0.03" contype="0" conaffinity="0"/></body></body>
+      </body></body></worldbody><equality><weld body1="target" body2="hand"/></equality></mujoco>)";
+  testing::SingleWorld<float> world(import::imported(xml).scene, options(false), 0.0025);
+  const Outcomes run = step_on(world, 300);
+  EXPECT_EQ(run.converged, run.steps);
+  EXPECT_EQ(run.eased, 0);
+  EXPECT_LT(run.joint_error, 1e-5);
+  EXPECT_LT(run.last_speed, 1e-3);
+}
+
 // Two fingers of two links that start up to 27 mm in their palm and in each other.
 std::string fingers(const std::array<double, 9>& of) {
   char text[2000];
