@@ -10,7 +10,7 @@
 #pragma once
 
 #include "engine/contact_solver/parameters.hpp"
-#include "engine/problem/problem.hpp"
+#include "engine/contact_solver/sweep_views.hpp"
 
 namespace axion::solver {
 
