@@ -35,7 +35,7 @@ ABSL_FLAG(std::string, advertise_address, "",
           "behind a name that stands for several. Empty: not told.");
 ABSL_FLAG(double, drain_timeout_seconds, 30, "How long a drain (SIGTERM, SIGINT) may take to finish work in hand.");
 ABSL_FLAG(absl::Duration, model_ttl, absl::Hours(24),
-          "How long a model stays that no batch uses and nobody names. inf: until it is deleted.");
+          "How long a model stays that no batch uses and no call names. inf: until it is deleted.");
 ABSL_FLAG(
     absl::Duration, asset_idle_timeout, absl::Seconds(60),
     "How long an upload or a download of assets may stand still because its client sends or takes nothing. inf: as "

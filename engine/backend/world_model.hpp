@@ -1,7 +1,7 @@
 // WorldModel: the model as one world has it, with the numbers of its own where there are any.
 //
 // Views of its arrays, and the compiled model behind them, which is compiled anew where a world has numbers of its own
-// and somebody asks: only placing bodies by joint coordinates or from body frames does.
+// and a call asks: only placing bodies by joint coordinates or from body frames does.
 #pragma once
 
 #include <memory>
@@ -77,7 +77,7 @@ class WorldModel {
     std::vector<model::SensorPart<Real>> parts;
   };
 
-  std::shared_ptr<MocapCopies> mocaps_;  // null until somebody asks
+  std::shared_ptr<MocapCopies> mocaps_;  // null until a call asks
   const EngineModel* engine_;
   const model::ModelVariants* variants_ = nullptr;
   const std::vector<double>* row_ = nullptr;

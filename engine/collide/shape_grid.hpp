@@ -4,7 +4,7 @@
 // Each shape has a box that holds it from where it is to where its velocity takes it, widened by its radius, its
 // reach and half the margin; boxes of pairs that come near each other overlap. Levels of cells go from the longest
 // side of all boxes down: the cells of a level are as long as its longest box, and it has the boxes that are more
-// than half as long. One size of shapes so makes one level, and sizes that nobody has make none. A box begins in one
+// than half as long. One size of shapes so makes one level, and sizes that no shape has make none. A box begins in one
 // cell of its level and ends in the next at most. There each level has the shapes of its own and, apart from them,
 // all smaller ones as guests. A shape looks for those of its own level and greater ones in their levels, and for
 // smaller ones among the guests of its own; so either of two finds the other in the cells around its own, be they
@@ -131,7 +131,7 @@ AXION_HD inline int cell_of(Real x, Real per_metre) {
   return place < Real(cell) ? cell - 1 : cell;
 }
 
-// A row of cells along x. Rows 2^14 cells apart are one; nobody looks at both.
+// A row of cells along x. Rows 2^14 cells apart are one; no search looks at both.
 AXION_HD inline std::uint32_t row_of(int table, int y, int z) {
   const auto low_bits = [](int cell) { return static_cast<std::uint32_t>(cell) & 0x3fffu; };
   return static_cast<std::uint32_t>(table) << 28 | low_bits(z) << 14 | low_bits(y);

@@ -33,7 +33,7 @@ AXION_HD inline ActiveCount list_active_rows(const Team& team, const SweptLaws<R
   note_states(team, laws, system, u, impulses, set, held);
   team.for_each(1, [&](int) {
     int count = 0;
-    // Written wherever it would stand, and kept where it belongs: nobody can foresee which rows are active.
+    // Written wherever it would stand, and kept where it belongs: which rows are active is not known before.
     const auto add = [&](bool active, int row, ActiveKind kind) {
       set.row[count] = row, set.kind[count] = kind;
       count += active ? 1 : 0;

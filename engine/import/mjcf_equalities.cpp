@@ -120,7 +120,7 @@ void EqualityReader::hold(const End& parent, const End& child, JointSpec& joint)
 
 void EqualityReader::warn_of_filtered_contacts(int body1, int body2) {
   if (!s_.spec.filter_parent_child || body1 == model::kWorldBody || body2 == model::kWorldBody) return;
-  const std::vector<int> root = weld_roots(s_.spec);  // the world is nobody's neighbour, with all that is welded to it
+  const std::vector<int> root = weld_roots(s_.spec);  // the world is no body's neighbour, with all that is welded to it
   for (const int body : {body1, body2}) {
     if (root[static_cast<std::size_t>(body)] == model::kWorldBody) return;
   }

@@ -4,7 +4,7 @@
 //   → accept, or freeze
 //
 // A result that leaves anything through each other that was no contact has not converged. A world whose result is not
-// finite keeps its last finite state and is frozen (kNonFiniteBit in *outcome) until somebody resets it.
+// finite keeps its last finite state and is frozen (kNonFiniteBit in *outcome) until a client resets it.
 //
 // In: the state, control, force and torque. Out: the state advanced by dt, and the record. Cost: that of Newton
 // (newton/newton.hpp) and of the search for contacts (collide/find_contacts.hpp).

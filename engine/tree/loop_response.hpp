@@ -7,7 +7,7 @@
 //   u = V f + U μ,   U = V F_lᵀ,   μ = −G⁻¹ (J_l V f),   G = J_l U + C_l
 //
 // G is small. Its rows may depend on each other (a planar mechanism in space), and its pivots are then their
-// compliance, as in tree_solver.hpp. Where loops close nobody needs V itself: only steps whose rows fit in the Delassus
+// compliance, as in tree_solver.hpp. Where loops close V itself is not needed: only steps whose rows fit in the Delassus
 // matrix are swept.
 //
 // In: the factors that solve_joints left. Out: loop_columns (U), loop_gain (factors of G). Cost: 6 l passages through

@@ -8,7 +8,7 @@
 // authorises no caller.
 //
 // A tenant may have several tokens, so that one can be replaced while the other still works; its quotas are then the
-// same on each of its lines. Errors name the line and never repeat it: somebody may have put a token there.
+// same on each of its lines. Errors name the line and never repeat it: it may be a token.
 #pragma once
 
 #include <array>

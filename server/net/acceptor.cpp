@@ -251,7 +251,7 @@ void Acceptor::look(absl::Time now) {
   const CallsByConnection calls = events_.calls();
   if (!calls.empty() || !taken_back_.empty()) judge(calls, now);
   if (!calls.empty()) close_most_open(calls);
-  let_in_whoever_has_waited(now);
+  let_in_waiting_clients(now);
 }
 
 void Acceptor::count_taken_back(const CallsByConnection& calls) {
@@ -325,7 +325,7 @@ void Acceptor::close_most_open(const CallsByConnection& calls) {
   }
 }
 
-void Acceptor::let_in_whoever_has_waited(absl::Time now) {
+void Acceptor::let_in_waiting_clients(absl::Time now) {
   absl::erase_if(barred_, [now](const auto& entry) { return entry.second.until + kRemembered <= now; });
   const auto waits = [now](const Newcomer& newcomer) { return newcomer.until > now; };
   const auto done = std::stable_partition(held_up_.begin(), held_up_.end(), waits);
@@ -406,7 +406,7 @@ void Acceptor::cut_longest(std::vector<Holder> holders, std::uint64_t most, cons
 
 void Acceptor::cut(Connection& connection, const std::string& reason) {
   if (std::exchange(connection.cut, true)) return;
-  // A connection that another thread has closed a moment ago may have left its descriptor to somebody else.
+  // A connection that another thread has closed a moment ago may have left its descriptor to another.
   struct stat status {};
   if (fstat(connection.descriptor, &status) != 0 || status.st_ino != connection.inode) return;
   shutdown(connection.descriptor, SHUT_RDWR);

@@ -144,7 +144,7 @@ class Acceptor {
     double byte_seconds;
   };
   void cut_longest(std::vector<Holder> holders, std::uint64_t most, const char* what);
-  void let_in_whoever_has_waited(absl::Time now);
+  void let_in_waiting_clients(absl::Time now);
   void cut(Connection& connection, const std::string& reason);
 
   Listener listener_;

@@ -119,7 +119,7 @@ absl::StatusOr<Listener> Listener::open(const std::string& address) {
       const int made = listen_on(*at, listener.port_, alone);
       if (made < 0) {
         reason = errno;
-        // An address that this machine has not (no IPv6, say) is left out; one that somebody has is an error.
+        // An address that this machine has not (no IPv6, say) is left out; one that another process has is an error.
         clash = clash || reason == EADDRINUSE || reason == EACCES;
         continue;
       }

@@ -1,4 +1,4 @@
-// One Watch: frames of a batch that somebody else steps.
+// One Watch: frames of a batch that another client steps.
 //
 //   alarm -> look (a job of the device's owner, between launches) -> write -> alarm ...
 //

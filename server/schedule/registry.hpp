@@ -81,7 +81,7 @@ class Registry {
   // The assets and the request of the content take the place of what the model held.
   std::shared_ptr<const ModelRecord> find_content(const Tenant& tenant, const ModelContent& content)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // The record that holds, if somebody else was first. RESOURCE_EXHAUSTED at max_models, the server's or the tenant's.
+  // The record that holds, if another call was first. RESOURCE_EXHAUSTED at max_models, the server's or the tenant's.
   // Its warnings are the content's and the model's own.
   absl::StatusOr<std::shared_ptr<const ModelRecord>> add_model(const Tenant& tenant, ModelContent content,
                                                                std::shared_ptr<const Model> model, absl::Time now,
@@ -96,7 +96,7 @@ class Registry {
       ABSL_LOCKS_EXCLUDED(mutex_);
   // FAILED_PRECONDITION while a batch uses it.
   absl::Status remove_model(const Tenant& tenant, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Of the call that has made it and failed afterwards: removes it unless somebody has found it since.
+  // Of the call that has made it and failed afterwards: removes it unless another call has found it since.
   void withdraw_model(const Tenant& tenant, absl::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Page<const ModelRecord>> list_models(const Tenant& tenant, int page_size,
                                                       absl::string_view token) const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -172,7 +172,7 @@ Status Episodes::plan(const Batch& batch, std::uint64_t changes, StepPlan& plan)
           action.offset[i] + action.scale[i] * within(given[i], action.lower[i], action.upper[i]);
     }
   }
-  // Somebody set the state, or stepped, since: a rate begins at what is there now.
+  // A client set the state, or stepped, since: a rate begins at what is there now.
   if (changes != changes_ && task_->before_size > 0) {
     if (Status s = read_before(batch, plan.stepping_worlds); !s.ok()) return s;
   }

@@ -16,7 +16,7 @@
 namespace axion::backend {
 namespace {
 
-// Rows that a thread takes at once: enough to pay for the counter, few enough that nobody waits long for the last.
+// Rows that a thread takes at once: enough to pay for the counter, few enough that no thread waits long for the last.
 constexpr int kMaxChunkRows = 16;
 
 // Zeroed memory for blocks of model/world_layout.hpp. Of a large one the system makes pages as they are first used, so

@@ -95,7 +95,7 @@ AXION_HD inline void hand_over(const Team& team, const ResidentLaunch<Real>& lau
 
 // `near` holds near_bytes of every job's places, `far` is this block's own; both aligned to 16 bytes, with any
 // contents. `run` is step::run_steps. Signals, each called by one thread of a team:
-//   take(launch)        the next number, from zero, that nobody has taken
+//   take(launch)        the next number, from zero, that no block has taken
 //   arrive(counter)     adds one, returns what it was; teams that come later see what was written before it
 //   raise(flag, value)  sets a flag of the host, which then sees what was written before
 template <typename Real, team::Team Team, typename Signals, typename Run>

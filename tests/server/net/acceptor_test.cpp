@@ -144,7 +144,7 @@ class Cutting : public ::testing::Test {
   std::string talker_name_, quiet_name_;
 };
 
-TEST_F(Cutting, whoever_sends_the_most_while_there_is_too_much_is_cut_and_nobody_else) {
+TEST_F(Cutting, a_client_that_sends_the_most_while_there_is_too_much_is_cut_and_no_other) {
   tally_.on_message(talker_name_), tally_.on_message(quiet_name_);
   say(talker_, 24 << 10);
   wait_for_looks(3);
@@ -155,7 +155,7 @@ TEST_F(Cutting, whoever_sends_the_most_while_there_is_too_much_is_cut_and_nobody
   EXPECT_TRUE(reasons().empty()) << "there is not too much";
   crowding_ = Crowding::kOverfull;
   wait_for_looks(3);
-  EXPECT_TRUE(reasons().empty()) << "nobody has sent anything since";
+  EXPECT_TRUE(reasons().empty()) << "no client has sent anything since";
   say(quiet_, 100);
   say(talker_, 24 << 10);
   EXPECT_TRUE(eventually([this] { return is_cut(talker_); }));
@@ -165,7 +165,7 @@ TEST_F(Cutting, whoever_sends_the_most_while_there_is_too_much_is_cut_and_nobody
   EXPECT_FALSE(is_cut(quiet_));
 }
 
-TEST_F(Cutting, whoever_sends_no_message_is_cut_while_memory_gets_scarce) {
+TEST_F(Cutting, a_client_that_sends_no_message_is_cut_while_memory_gets_scarce) {
   say(talker_, 4 << 10);
   tally_.on_message(quiet_name_);
   say(quiet_, 4 << 10);
@@ -183,7 +183,7 @@ TEST_F(Cutting, whoever_sends_no_message_is_cut_while_memory_gets_scarce) {
   close(idle);
 }
 
-TEST_F(Cutting, whoever_has_had_most_of_a_message_under_way_for_longest_is_cut_while_they_are_too_much) {
+TEST_F(Cutting, a_client_that_has_had_most_of_a_message_under_way_for_longest_is_cut_while_they_are_too_much) {
   tally_.on_message(talker_name_), tally_.on_message(quiet_name_);
   tally_.on_bytes(talker_name_, 10), tally_.on_bytes(quiet_name_, 10);
   say_all(talker_, 500'000);
@@ -226,7 +226,7 @@ TEST(Unfinished, is_what_came_in_less_whole_messages_and_what_is_around_them) {
   EXPECT_EQ(one.byte_seconds(), 0.0) << "windows are updated for what the server sends";
 }
 
-TEST_F(Cutting, whoever_does_not_take_its_answers_is_cut_while_they_are_too_much) {
+TEST_F(Cutting, a_client_that_does_not_take_its_answers_is_cut_while_they_are_too_much) {
   tally_.on_answer(talker_name_, 700), tally_.on_answer(quiet_name_, 200);
   absl::SleepFor(absl::Seconds(13));
   EXPECT_TRUE(reasons().empty()) << "so much may be";
@@ -260,7 +260,7 @@ TEST(Unread, is_what_waits_for_a_client_that_takes_nothing) {
   EXPECT_EQ(one.bytes(), 0u) << "another one, from its beginning on";
 }
 
-TEST_F(Cutting, whoever_takes_back_too_many_calls_is_cut_and_newcomers_from_there_wait) {
+TEST_F(Cutting, a_client_that_takes_back_too_many_calls_is_cut_and_newcomers_from_there_wait) {
   for (int i = 0; i < 500; ++i) tally_.on_taken_back(talker_name_);
   for (int i = 0; i < 100; ++i) tally_.on_taken_back(quiet_name_);
   wait_for_looks(3);
@@ -281,7 +281,7 @@ TEST_F(Cutting, whoever_takes_back_too_many_calls_is_cut_and_newcomers_from_ther
 }
 
 // As on a machine, or beside work, where no more are taken in.
-TEST_F(Cutting, whoever_goes_on_taking_back_calls_at_any_pace_is_cut) {
+TEST_F(Cutting, a_client_that_goes_on_taking_back_calls_at_any_pace_is_cut) {
   for (int i = 0; i < 200 && !is_cut(talker_); ++i) {
     for (int k = 0; k < 900; ++k) tally_.on_taken_back(talker_name_);
     tally_.on_taken_back(quiet_name_);
@@ -335,7 +335,7 @@ TEST_F(Cutting, many_connections_of_one_address_count_together) {
   EXPECT_FALSE(is_cut(quiet_));
 }
 
-TEST_F(Cutting, whoever_has_all_connections_makes_room_for_other_addresses_and_not_for_its_own) {
+TEST_F(Cutting, a_client_that_has_all_connections_makes_room_for_other_addresses_and_not_for_its_own) {
   constexpr std::uint32_t kElsewhere = INADDR_LOOPBACK + 1;
   std::vector<int> crowd;
   for (int i = 0; i < 58; ++i) {
@@ -392,7 +392,7 @@ TEST(ConnectionName, is_that_of_the_other_end) {
   EXPECT_EQ(connection_name(0), "") << "no connection";
 }
 
-TEST_F(Cutting, whoever_has_the_most_calls_open_is_cut_while_they_are_too_many_and_nobody_else) {
+TEST_F(Cutting, a_client_that_has_the_most_calls_open_is_cut_while_they_are_too_many_and_no_other) {
   for (int i = 0; i < 2900; ++i) tally_.on_open(talker_name_);
   for (int i = 0; i < 2000; ++i) tally_.on_open(quiet_name_);
   wait_for_looks(3);
