@@ -67,7 +67,8 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.collide.shape_axes, 3), f(w.body_residual, 0), f(w.blend, 1), f(w.body_tolerance, 0), f(w.row_tolerance, 10);
   f(w.tree.body_of_rank, 1), f(w.collide.shape_centre, 2), f(w.row_scale, 10), f(w.v_tilde, 1), f(w.omega_tilde, 1);
   f(w.tree.swept_response, 4), f(w.natural_residual, 4), f(w.dlambda, 4), f(w.sweeps.active_kind, 5);
-  f(w.residual, 2), f(w.sweeps.active_row, 10), f(w.sweeps.active_changed, 1), f(w.sweeps.delassus_known, 4);
+  f(w.residual, 2), f(w.row_rhs, 2), f(w.sweeps.active_row, 10), f(w.sweeps.active_changed, 1),
+      f(w.sweeps.delassus_known, 4);
   f(w.sweeps.active_multiplier, 5), f(w.sweeps.active_change, 5), f(w.sweeps.contact_block, 21);
   f(w.sweeps.contact_block_inverse, 8), f(w.sweeps.push_impulse, 17), f(w.sweeps.push_velocity, 16);
   f(w.tree.transfer, 38), f(w.joint_force_step, 0), f(w.collide.shape_reach, 0), f(w.sweeps.start_velocity, 16);

@@ -11,10 +11,32 @@
 #pragma once
 
 #include "engine/contact_solver/parameters.hpp"
-#include "engine/contact_solver/sweep_velocities.hpp"
+#include "engine/contact_solver/row_space.hpp"
 #include "engine/lanes/pack.hpp"
 
 namespace axion::solver {
+
+// The unknowns of a step, and what it is solved with.
+template <typename Real>
+struct ActiveSet {
+  ArrayView<Real> matrix;                       // D of the active rows by columns, and right-hand side
+  ArrayView<Real> workspace;                    // the same where a GPU has a matrix at hand [kWorkspace]
+  ArrayView<Real> multiplier, multiplier_next;  // of elimination
+  ArrayView<Real> share;                        // friction over the normal impulse, of sliding unknowns
+  ArrayView<Real> cut;                          // share of a step that the bounds of an unknown cut off
+  ArrayView<int> bound;                         // the bound that an unknown meets where the step ends (ActiveBound)
+  ArrayView<Real> change;                       // impulses before the step, then what it changed of them
+  ArrayView<int> row, kind, changed, count, state;
+};
+
+template <typename Real>
+AXION_HD inline ActiveSet<Real> active_set(const Problem<Real>& p) {
+  const auto& w = p.w.sweeps;
+  return {w.active_matrix, workspace(p),  w.active_multiplier, w.active_multiplier_next,
+          w.active_share,  w.active_cut,  w.active_bound,      w.active_change,
+          w.active_row,    w.active_kind, w.active_changed,    w.active_count,
+          w.active_state};
+}
 
 enum ActiveKind : int { kSingleRow, kSlidingNormal, kSlidingAcross };
 
@@ -39,24 +61,27 @@ enum ContactState : int { kOpen, kFrictionless, kSticks, kSlides };
 
 // Velocities along t1 and t2 of the contact that begins with `row`, with what soft friction adds.
 template <typename Real>
-AXION_HD inline constraints::Vec2<Real> tangent_velocity(const Problem<Real>& p, int row) {
-  const Real *v = p.w.sweeps.row_velocity + (row - p.limit_base()), *r = p.w.sweeps.start_velocity + row;
+AXION_HD inline constraints::Vec2<Real> tangent_velocity(const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                                         const RowSpace<Real>& u, const Real* impulses, int row) {
+  const Real *v = u.row_velocity + (row - laws.limit_base()), *r = system.start_velocity + row;
   constraints::Vec2<Real> sum{r[1] + v[1], r[2] + v[2]};
-  if (p.m.is_soft) {
-    const Real* compliance = p.w.sweeps.row_compliance + row;
-    sum.x += compliance[1] * p.w.lambda[row + 1], sum.y += compliance[2] * p.w.lambda[row + 2];
+  if (laws.is_soft) {
+    const Real* compliance = system.row_compliance + row;
+    sum.x += compliance[1] * impulses[row + 1], sum.y += compliance[2] * impulses[row + 2];
   }
   return sum;
 }
 
 template <typename Real>
-AXION_HD inline ContactState state_of_contact(const Problem<Real>& p, int i, const HeldContacts& held) {
-  const int row = p.contact_base() + 3 * i;
-  const Real* lambda = p.w.lambda + row;
+AXION_HD inline ContactState state_of_contact(const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                              const RowSpace<Real>& u, const Real* impulses, int i,
+                                              const HeldContacts& held) {
+  const int row = laws.contact_base() + 3 * i;
+  const Real* lambda = impulses + row;
   if (!(lambda[0] > Real(0))) return kOpen;
-  const Real within = Real(ActiveSetParameters::kStickingShare) * p.w.contacts[i].friction * lambda[0];
+  const Real within = Real(ActiveSetParameters::kStickingShare) * laws.contacts[i].friction * lambda[0];
   if (!(within > Real(0))) return kFrictionless;
-  const constraints::Vec2<Real> v = tangent_velocity(p, row);
+  const constraints::Vec2<Real> v = tangent_velocity(laws, system, u, impulses, row);
   const Real along = lambda[1] * v.x + lambda[2] * v.y;
   const bool inside = lambda[1] * lambda[1] + lambda[2] * lambda[2] < within * within;
   return (inside || along > Real(0)) && !held.has(i) ? kSticks : kSlides;
@@ -67,10 +92,11 @@ enum MomentState : int { kTurns, kHoldsTorsion, kHoldsRolling, kHoldsBoth };
 
 // What is not within its bound turns on, with the impulse that it has.
 template <typename Real>
-AXION_HD_RARE MomentState state_of_moment(const Problem<Real>& p, int k, const HeldContacts& held) {
-  const Real* lambda = p.w.lambda + p.moment_base() + 3 * k;
-  if (held.has(p.contact_count + k)) return kTurns;
-  const MomentBounds<Real> bound = moment_bounds(p, k);
+AXION_HD_RARE MomentState state_of_moment(const SweptLaws<Real>& laws, const Real* impulses, int k,
+                                          const HeldContacts& held) {
+  const Real* lambda = impulses + laws.moment_base() + 3 * k;
+  if (held.has(laws.contact_count + k)) return kTurns;
+  const MomentBounds<Real> bound = laws.bounds_of_moment(k, impulses);
   const Real torsional = Real(ActiveSetParameters::kStickingShare) * bound.torsional,
              rolling = Real(ActiveSetParameters::kStickingShare) * bound.rolling;
   const bool holds = std::abs(lambda[0]) < torsional,
@@ -80,11 +106,14 @@ AXION_HD_RARE MomentState state_of_moment(const Problem<Real>& p, int k, const H
 
 // Notes the states of all contacts and moments.
 template <typename Real, typename Team>
-AXION_HD inline void note_states(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
-  int* states = p.w.sweeps.active_state;
-  team.for_each(p.contact_count, [&](int i) { states[i] = state_of_contact(p, i, held); });
-  if (p.moment_count == 0) return;
-  team.for_each(p.moment_count, [&](int k) { states[p.contact_count + k] = state_of_moment(p, k, held); });
+AXION_HD inline void note_states(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                 const RowSpace<Real>& u, const Real* impulses, ActiveSet<Real>& set,
+                                 const HeldContacts& held) {
+  int* states = set.state;
+  team.for_each(laws.contact_count, [&](int i) { states[i] = state_of_contact(laws, system, u, impulses, i, held); });
+  if (laws.moment_count == 0) return;
+  team.for_each(laws.moment_count,
+                [&](int k) { states[laws.contact_count + k] = state_of_moment(laws, impulses, k, held); });
 }
 
 // How many unknowns there are: those of sticking contacts come first, by three; then single ones; then those of sliding
@@ -96,25 +125,27 @@ struct ActiveCount {
 // The part of the k-th unknown's own entry that is not of the Delassus operator: compliance, proximal term, and the
 // turning of slip.
 template <typename Real>
-AXION_HD inline Real active_diagonal(const Problem<Real>& p, const Real* share, int k, Real proximal) {
-  const int row = p.w.sweeps.active_row[k];
-  if (p.w.sweeps.active_kind[k] != kSlidingAcross)
-    return p.w.sweeps.row_compliance[row] + proximal * p.w.row_scale[row];
+AXION_HD inline Real active_diagonal(const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                     const RowSpace<Real>& u, const Real* impulses, const ActiveSet<Real>& set,
+                                     const Real* share, int k, Real proximal) {
+  const int row = set.row[k];
+  if (set.kind[k] != kSlidingAcross) return system.row_compliance[row] + proximal * laws.row_scale[row];
   const Real x = -share[k], y = share[k - 1];
-  const constraints::Vec2<Real> v = tangent_velocity(p, row);
+  const constraints::Vec2<Real> v = tangent_velocity(laws, system, u, impulses, row);
   // |v_t| |d|/λ_n, v_t along −d
-  const Real turning = proximal * (x * x + y * y) * p.w.row_scale[row + 1] - (y * v.x - x * v.y) / p.w.lambda[row];
-  return p.m.is_soft ? turning + (x * x + y * y) * p.w.sweeps.row_compliance[row + 1] : turning;
+  const Real turning = proximal * (x * x + y * y) * laws.row_scale[row + 1] - (y * v.x - x * v.y) / impulses[row];
+  return laws.is_soft ? turning + (x * x + y * y) * system.row_compliance[row + 1] : turning;
 }
 
 // The residual of the i-th active row, negative.
 template <typename Real>
-AXION_HD inline Real active_residual(const Problem<Real>& p, const Real* share, int i) {
-  const int row = p.w.sweeps.active_row[i];
-  const Real *v = p.w.sweeps.row_velocity + (row - p.limit_base()), *r = p.w.sweeps.start_velocity + row;
-  if (p.w.sweeps.active_kind[i] != kSlidingAcross)
-    return -(r[0] + v[0] + p.w.sweeps.row_compliance[row] * p.w.lambda[row]);
-  const constraints::Vec2<Real> slip = tangent_velocity(p, row);
+AXION_HD inline Real active_residual(const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                     const RowSpace<Real>& u, const Real* impulses, const ActiveSet<Real>& set,
+                                     const Real* share, int i) {
+  const int row = set.row[i];
+  const Real *v = u.row_velocity + (row - laws.limit_base()), *r = system.start_velocity + row;
+  if (set.kind[i] != kSlidingAcross) return -(r[0] + v[0] + system.row_compliance[row] * impulses[row]);
+  const constraints::Vec2<Real> slip = tangent_velocity(laws, system, u, impulses, row);
   return share[i] * slip.x - share[i - 1] * slip.y;
 }
 

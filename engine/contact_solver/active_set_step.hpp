@@ -18,46 +18,49 @@
 // Out: the same after the chain. Cost: n³/3 operations for n ≤ 63 unknowns a step, three steps a chain.
 #pragma once
 
+#include "engine/contact_solver/active_set_elimination.hpp"
 #include "engine/contact_solver/active_set_threads.hpp"
 
 namespace axion::solver {
 
 // The unknowns: active_row, active_kind.
 template <typename Real, typename Team>
-AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
-  if constexpr (Team::kSharesByWarp) return share_out_listing(team, p, held);
-  int *counts = p.w.sweeps.active_count, *states = p.w.sweeps.active_state;
-  note_states(team, p, held);
+AXION_HD inline ActiveCount list_active_rows(const Team& team, const SweptLaws<Real>& laws,
+                                             const SweptSystem<Real>& system, const RowSpace<Real>& u,
+                                             const Real* impulses, ActiveSet<Real>& set, const HeldContacts& held) {
+  if constexpr (Team::kSharesByWarp) return share_out_listing(team, laws, system, u, impulses, set, held);
+  int *counts = set.count, *states = set.state;
+  note_states(team, laws, system, u, impulses, set, held);
   team.for_each(1, [&](int) {
     int count = 0;
     // Written wherever it would stand, and kept where it belongs: which rows are active is not known before.
     const auto add = [&](bool active, int row, ActiveKind kind) {
-      p.w.sweeps.active_row[count] = row, p.w.sweeps.active_kind[count] = kind;
+      set.row[count] = row, set.kind[count] = kind;
       count += active ? 1 : 0;
     };
-    for (int i = 0; i < p.contact_count; ++i) {
-      for (int k = 0; k < 3; ++k) add(states[i] == kSticks, p.contact_base() + 3 * i + k, kSingleRow);
+    for (int i = 0; i < laws.contact_count; ++i) {
+      for (int k = 0; k < 3; ++k) add(states[i] == kSticks, laws.contact_base() + 3 * i + k, kSingleRow);
     }
     counts[0] = count;
-    for (int row = p.limit_base(); row < p.effort_base(); ++row) {
-      add(p.w.lambda[row] > Real(0), row, kSingleRow);
+    for (int row = laws.limit_base(); row < laws.effort_base(); ++row) {
+      add(impulses[row] > Real(0), row, kSingleRow);
     }
-    for (int row = p.effort_base(); row < p.contact_base(); ++row) {
-      const int e = row - p.effort_base();
-      const Real lambda = p.w.lambda[row];
-      add(lambda > p.w.effort_lower[e] && lambda < p.w.effort_upper[e], row, kSingleRow);
+    for (int row = laws.effort_base(); row < laws.contact_base(); ++row) {
+      const int e = row - laws.effort_base();
+      const Real lambda = impulses[row];
+      add(lambda > laws.effort_lower[e] && lambda < laws.effort_upper[e], row, kSingleRow);
     }
-    for (int k = 0; k < p.moment_count; ++k) {
-      const int row = p.moment_base() + 3 * k, state = states[p.contact_count + k];
+    for (int k = 0; k < laws.moment_count; ++k) {
+      const int row = laws.moment_base() + 3 * k, state = states[laws.contact_count + k];
       add((state & kHoldsTorsion) != 0, row, kSingleRow);
       add((state & kHoldsRolling) != 0, row + 1, kSingleRow), add((state & kHoldsRolling) != 0, row + 2, kSingleRow);
     }
-    for (int i = 0; i < p.contact_count; ++i) {
-      add(states[i] == kFrictionless, p.contact_base() + 3 * i, kSlidingNormal);
+    for (int i = 0; i < laws.contact_count; ++i) {
+      add(states[i] == kFrictionless, laws.contact_base() + 3 * i, kSlidingNormal);
     }
     counts[1] = count - counts[0];
-    for (int i = 0; i < p.contact_count; ++i) {
-      const int row = p.contact_base() + 3 * i;
+    for (int i = 0; i < laws.contact_count; ++i) {
+      const int row = laws.contact_base() + 3 * i;
       add(states[i] == kSlides, row, kSlidingNormal), add(states[i] == kSlides, row, kSlidingAcross);
     }
     counts[2] = count;
@@ -68,24 +71,24 @@ AXION_HD inline ActiveCount list_active_rows(const Team& team, const Problem<Rea
 // Friction of a sliding contact over its normal's impulse, at the place of its two unknowns; an unknown across it is in
 // units of the normal's impulse too.
 template <typename Real, typename Team>
-AXION_HD inline void note_sliding_shares(const Team& team, const Problem<Real>& p, const ActiveCount& count,
-                                         Real* share) {
+AXION_HD inline void note_sliding_shares(const Team& team, const Real* impulses, const ActiveSet<Real>& set,
+                                         const ActiveCount& count, Real* share) {
   const int first = count.sticking + count.single;
   team.for_each((count.all - first) / 2, [&](int i) {
     const int k = first + 2 * i;
-    const Real* lambda = p.w.lambda + p.w.sweeps.active_row[k];
+    const Real* lambda = impulses + set.row[k];
     share[k] = lambda[1] / lambda[0], share[k + 1] = lambda[2] / lambda[0];
   });
 }
 
 // The active rows of a column: effect(lanes, row) is the effect of its unknown on `lanes` rows from `row` on,
-// p.limit_base() being zero. The rows of a contact are taken four at once, where a register holds four; the fourth may
-// be any other row, and is overwritten by the next.
+// the first swept row being zero. The rows of a contact are taken four at once, where a register holds four; the fourth
+// may be any other row, and is overwritten by the next.
 template <typename Team, typename Real, typename Effect>
-AXION_HD inline void fill_active_rows(const Problem<Real>& p, const ActiveCount& count, const Real* share, Real* out,
-                                      Effect&& effect) {
+AXION_HD inline void fill_active_rows(const SweptLaws<Real>& laws, const ActiveSet<Real>& set, const ActiveCount& count,
+                                      const Real* share, Real* out, Effect&& effect) {
   constexpr int lanes = team::pack_lanes<Team, Real>(4) == 4 ? 4 : 1;
-  const int *rows = p.w.sweeps.active_row, base = p.limit_base(), single = count.sticking + count.single;
+  const int *rows = set.row, base = laws.limit_base(), single = count.sticking + count.single;
   const auto contact_rows = [&](int on, Real* to) AXION_INLINED {
     for (int k = 0; k < 3; k += lanes) {
       lanes::store_pack<lanes>(to + k, effect(std::integral_constant<int, lanes>{}, on + k));
@@ -109,131 +112,33 @@ AXION_HD constexpr int active_stride(int count) {
 
 // The effect of the k-th unknown on each active row, with its diagonal. By columns: A[k kActiveStride + i].
 template <typename Team, typename Real>
-AXION_HD inline void fill_active_column(const Problem<Real>& p, const ActiveCount& count, const Real* share, int k,
-                                        Real proximal) {
-  const int length = RowSpace::size(p), base = p.limit_base(), row = p.w.sweeps.active_row[k];
-  const Real* column = p.w.sweeps.delassus + (row - base) * length;
-  Real* out = p.w.sweeps.active_matrix + k * SweepSizes::kActiveStride;
+AXION_HD inline void fill_active_column(const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                        const RowSpace<Real>& u, const Real* impulses, ActiveSet<Real>& set,
+                                        const ActiveCount& count, const Real* share, int k, Real proximal) {
+  const int length = u.length, base = laws.limit_base(), row = set.row[k];
+  const Real* column = u.columns.delassus + (row - base) * length;
+  Real* out = set.matrix + k * SweepSizes::kActiveStride;
   if (k < count.sticking + count.single) {
-    fill_active_rows<Team>(p, count, share, out,
+    fill_active_rows<Team>(laws, set, count, share, out,
                            [=](auto lanes, int on) AXION_INLINED { return lanes::load_pack<lanes>(column + on); });
-    out[k] += active_diagonal(p, share, k, proximal);
+    out[k] += active_diagonal(laws, system, u, impulses, set, share, k, proximal);
     return;
   }
   const Real *x_column = column + length, *y_column = x_column + length;
-  if (p.w.sweeps.active_kind[k] == kSlidingNormal) {
+  if (set.kind[k] == kSlidingNormal) {
     const Real x = share[k], y = share[k + 1];
-    fill_active_rows<Team>(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
+    fill_active_rows<Team>(laws, set, count, share, out, [=](auto lanes, int on) AXION_INLINED {
       return lanes::load_pack<lanes>(column + on) + x * lanes::load_pack<lanes>(x_column + on) +
              y * lanes::load_pack<lanes>(y_column + on);
     });
-    out[k] += active_diagonal(p, share, k, proximal);
+    out[k] += active_diagonal(laws, system, u, impulses, set, share, k, proximal);
     return;
   }
   const Real x = -share[k], y = share[k - 1];
-  fill_active_rows<Team>(p, count, share, out, [=](auto lanes, int on) AXION_INLINED {
+  fill_active_rows<Team>(laws, set, count, share, out, [=](auto lanes, int on) AXION_INLINED {
     return x * lanes::load_pack<lanes>(x_column + on) + y * lanes::load_pack<lanes>(y_column + on);
   });
-  out[k] += active_diagonal(p, share, k, proximal);
-}
-
-// The lanes of a pack of rows from `start` on that lie beyond row k, or before it; zero in the other lanes.
-template <bool beyond, int lanes, typename Real>
-AXION_HD inline lanes::Pack<Real, lanes> rows_off(const lanes::Pack<Real, lanes>& a, int start, int k) {
-  const lanes::Pack<Real, lanes> at = lanes::pack_of<lanes, 0, Real>([](auto i) { return Real(decltype(i)::value); });
-  const Real limit = Real(k - start);
-  if constexpr (beyond) {
-    return at > limit ? a : lanes::Pack<Real, lanes>{};
-  } else {
-    return at < limit ? a : lanes::Pack<Real, lanes>{};
-  }
-}
-
-// Subtracts the pivot column k and the next one from the columns after `second`, as far as b, by multipliers m and n,
-// in the rows of `known` packs from `start` on, or in all where `known` is zero.
-template <int lanes, int known, typename Real, typename Team>
-AXION_HD inline void reduce_columns_by(const Team& team, Real* second, const Real* m, const Real* n, int k, int start,
-                                       int count) {
-  lanes::Pack<Real, lanes> of_m[known + 1], of_n[known + 1];  // in registers while the columns pass
-  lanes::for_constants<known>([&](auto i) AXION_INLINED {
-    of_m[i] = lanes::load_pack<lanes>(m + start + i * lanes), of_n[i] = lanes::load_pack<lanes>(n + start + i * lanes);
-  });
-  const Real next = m[k + 1];
-  team.for_each(count - k - 1, [=](int j) {
-    Real* column = second + (j + 1) * SweepSizes::kActiveStride;
-    const Real x = column[k], y = column[k + 1] - x * next;
-    lanes::for_constants<known>([&](auto i) AXION_INLINED {
-      Real* at = column + start + i * lanes;
-      lanes::store_pack<lanes>(at, lanes::load_pack<lanes>(at) - x * of_m[i] - y * of_n[i]);
-    });
-    for (int i = start; known == 0 && i < count; i += lanes) {
-      lanes::store_pack<lanes>(column + i, lanes::load_pack<lanes>(column + i) - x * lanes::load_pack<lanes>(m + i) -
-                                               y * lanes::load_pack<lanes>(n + i));
-    }
-  });
-}
-
-template <int lanes, typename Real, typename Team>
-AXION_HD inline void reduce_columns(const Team& team, Real* second, const Real* m, const Real* n, int k, int start,
-                                    int count) {
-  if constexpr (!team::shares_singly<Team>()) {
-    const int packs = (count - start + lanes - 1) / lanes;
-    if (packs == 1) return reduce_columns_by<lanes, 1>(team, second, m, n, k, start, count);
-    if (packs == 2) return reduce_columns_by<lanes, 2>(team, second, m, n, k, start, count);
-    if (packs == 3) return reduce_columns_by<lanes, 3>(team, second, m, n, k, start, count);
-    if (packs == 4) return reduce_columns_by<lanes, 4>(team, second, m, n, k, start, count);
-  }
-  reduce_columns_by<lanes, 0>(team, second, m, n, k, start, count);
-}
-
-// Solves A x = b, by elimination without pivoting: A by columns, b the column after the last, and x in its place. Two
-// columns at a time, and rows by packs with the columns' multipliers m and n, which are zero down to their pivots;
-// numbers beyond the last row take no part. What the next division needs is computed ahead of the pack that it is in,
-// by the same operations: nothing waits for the pack to be stored.
-template <typename Real, typename Team>
-AXION_HD inline void solve_active_rows(const Team& team, Real* A, Real* m, Real* n, int count) {
-  constexpr int stride = SweepSizes::kActiveStride, lanes = team::pack_lanes<Team, Real>(16);
-  using Rows = lanes::Pack<Real, lanes>;
-  for (int k = 0; k < count; k += 2) {
-    const bool two = k + 1 < count;
-    Real *first = A + k * stride, *second = first + stride;
-    const Real inverse = Real(1) / first[k], factor = second[k];
-    const Real next_inverse = two ? Real(1) / (second[k + 1] - factor * (first[k + 1] * inverse)) : Real(0);
-    const int start = k / lanes * lanes, packs = (count - start + lanes - 1) / lanes;
-    team.for_each(packs, [=](int pack) {
-      const int i = start + pack * lanes;
-      const Rows all = lanes::load_pack<lanes>(first + i) * inverse,
-                 below = pack == 0 ? rows_off<true, lanes, Real>(all, i, k) : all;
-      lanes::store_pack<lanes>(m + i, below);
-      lanes::store_pack<lanes>(second + i, lanes::load_pack<lanes>(second + i) - factor * below);
-    });
-    if (!two) break;
-    team.for_each(packs, [=](int pack) {
-      const int i = start + pack * lanes;
-      const Rows all = lanes::load_pack<lanes>(second + i) * next_inverse;
-      lanes::store_pack<lanes>(n + i, i <= k + 1 ? rows_off<true, lanes, Real>(all, i, k + 1) : all);
-    });
-    reduce_columns<lanes>(team, second, m, n, k, start, count);
-  }
-  Real* b = A + count * stride;
-  Real rest[2] = {b[count - 1], count > 1 ? b[count - 2] : Real(0)};  // of b in rows k and k - 1
-  for (int k = count - 1; k >= 0; k -= 2) {
-    const Real *last = A + k * stride, *next = k > 0 ? last - stride : last;
-    const Real x = rest[0] / last[k], y = k > 0 ? (rest[1] - x * last[k - 1]) / next[k - 1] : Real(0);
-    const auto left = [=](int row) { return row < 0 ? Real(0) : b[row] - x * last[row] - y * next[row]; };
-    rest[0] = left(k - 2), rest[1] = left(k - 3);
-    team.for_each((k - 1 + lanes - 1) / lanes, [=](int pack) {
-      const int i = pack * lanes;
-      const auto above = [=](const Real* column) {
-        return rows_off<false, lanes, Real>(lanes::load_pack<lanes>(column + i), i, k - 1);
-      };
-      lanes::store_pack<lanes>(b + i, lanes::load_pack<lanes>(b + i) - x * above(last) - y * above(next));
-    });
-    team.for_each(1, [=](int) {
-      b[k] = x;
-      if (k > 0) b[k - 1] = y;
-    });
-  }
+  out[k] += active_diagonal(laws, system, u, impulses, set, share, k, proximal);
 }
 
 // Share of a step from l to l + d with which friction meets the cone |l_t| = μ l_n, from a point within; above one:
@@ -260,10 +165,11 @@ struct StepEnd {
 
 // The same of an unknown of a moment, whose bound is that of the normal impulse before the step.
 template <typename Real>
-AXION_HD_RARE StepEnd<Real> end_of_moment(const Problem<Real>& p, const Real* x, int k) {
-  const int at = p.w.sweeps.active_row[k] - p.moment_base(), part = at % 3;
-  const MomentBounds<Real> bound = moment_bounds(p, at / 3);
-  const Real* l = p.w.lambda + p.w.sweeps.active_row[k];
+AXION_HD_RARE StepEnd<Real> end_of_moment(const SweptLaws<Real>& laws, const Real* impulses, const ActiveSet<Real>& set,
+                                          const Real* x, int k) {
+  const int at = set.row[k] - laws.moment_base(), part = at % 3;
+  const MomentBounds<Real> bound = laws.bounds_of_moment(at / 3, impulses);
+  const Real* l = impulses + set.row[k];
   constexpr StepEnd<Real> none{Real(2), ActiveBound::kNone};
   if (part == 0) {
     if (std::abs(l[0] + x[k]) <= bound.torsional) return none;
@@ -279,24 +185,25 @@ AXION_HD_RARE StepEnd<Real> end_of_moment(const Problem<Real>& p, const Real* x,
 
 // Where unknown k meets a bound on the way of the step x; a share above one: nowhere.
 template <typename Real>
-AXION_HD inline StepEnd<Real> end_of_step(const Problem<Real>& p, const Real* x, int k) {
-  const int row = p.w.sweeps.active_row[k], kind = p.w.sweeps.active_kind[k];
-  const Real lambda = p.w.lambda[row];
+AXION_HD inline StepEnd<Real> end_of_step(const SweptLaws<Real>& laws, const Real* impulses, const ActiveSet<Real>& set,
+                                          const Real* x, int k) {
+  const int row = set.row[k], kind = set.kind[k];
+  const Real lambda = impulses[row];
   const auto share_to = [&](Real bound) { return (bound - lambda) / x[k]; };
   constexpr StepEnd<Real> none{Real(2), ActiveBound::kNone};
   if (kind == kSlidingAcross) return none;
-  if (row >= p.moment_base()) return end_of_moment(p, x, k);
-  if (row >= p.effort_base() && row < p.contact_base()) {
-    const int e = row - p.effort_base();
+  if (row >= laws.moment_base()) return end_of_moment(laws, impulses, set, x, k);
+  if (row >= laws.effort_base() && row < laws.contact_base()) {
+    const int e = row - laws.effort_base();
     if (x[k] == Real(0)) return none;
-    return {share_to(x[k] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]), ActiveBound::kImpulse};
+    return {share_to(x[k] < Real(0) ? laws.effort_lower[e] : laws.effort_upper[e]), ActiveBound::kImpulse};
   }
-  const int part = row < p.contact_base() ? 0 : (row - p.contact_base()) % 3;
+  const int part = row < laws.contact_base() ? 0 : (row - laws.contact_base()) % 3;
   if (part != 0) return none;
   const StepEnd<Real> end = x[k] < Real(0) ? StepEnd<Real>{share_to(Real(0)), ActiveBound::kImpulse} : none;
-  if (row < p.contact_base() || kind != kSingleRow) return end;
-  const Real* l = p.w.lambda + row;
-  const Real mu = p.w.contacts[(row - p.contact_base()) / 3].friction;
+  if (row < laws.contact_base() || kind != kSingleRow) return end;
+  const Real* l = impulses + row;
+  const Real mu = laws.contacts[(row - laws.contact_base()) / 3].friction;
   const Real n = mu * (l[0] + x[k]), t1 = l[1] + x[k + 1], t2 = l[2] + x[k + 2];
   if (n >= Real(0) && t1 * t1 + t2 * t2 <= n * n) return none;  // a cone is convex
   const Real cone = share_to_cone(l, x + k, mu);
@@ -312,10 +219,10 @@ struct ActiveStep {
 
 // Impulses of moments within the bounds that the normal impulses set.
 template <typename Real, typename Team>
-AXION_HD_RARE void bound_moments(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.moment_count, [&](int k) {
-    Real* lambda = p.w.lambda + p.moment_base() + 3 * k;
-    const MomentBounds<Real> bound = moment_bounds(p, k);
+AXION_HD_RARE void bound_moments(const Team& team, const SweptLaws<Real>& laws, Real* impulses) {
+  team.for_each(laws.moment_count, [&](int k) {
+    Real* lambda = impulses + laws.moment_base() + 3 * k;
+    const MomentBounds<Real> bound = laws.bounds_of_moment(k, impulses);
     lambda[0] = constraints::clamp(lambda[0], -bound.torsional, bound.torsional);
     const Real square = lambda[1] * lambda[1] + lambda[2] * lambda[2];
     if (!(square > bound.rolling * bound.rolling)) return;
@@ -326,30 +233,31 @@ AXION_HD_RARE void bound_moments(const Team& team, const Problem<Real>& p) {
 
 // Torsional impulses of the first `stopped` unknowns that met their bounds there, on these; after the normal impulses.
 template <typename Real, typename Team>
-AXION_HD_RARE void put_moments_on_bounds(const Team& team, const Problem<Real>& p, const Real* x, const int* bound,
-                                         int stopped) {
+AXION_HD_RARE void put_moments_on_bounds(const Team& team, const SweptLaws<Real>& laws, Real* impulses,
+                                         const ActiveSet<Real>& set, const Real* x, const int* bound, int stopped) {
   team.for_each(stopped, [&](int i) {
-    const int row = p.w.sweeps.active_row[i];
-    if (row < p.moment_base() || bound[i] != static_cast<int>(ActiveBound::kImpulse)) return;
-    const Real most = moment_bounds(p, (row - p.moment_base()) / 3).torsional;
-    p.w.lambda[row] = x[i] < Real(0) ? -most : most;
+    const int row = set.row[i];
+    if (row < laws.moment_base() || bound[i] != static_cast<int>(ActiveBound::kImpulse)) return;
+    const Real most = laws.bounds_of_moment((row - laws.moment_base()) / 3, impulses).torsional;
+    impulses[row] = x[i] < Real(0) ? -most : most;
   });
 }
 
 // Moves the impulses of the active rows by `share` of their changes x. Of the first `stopped` unknowns those whose
 // impulse meets its bound there are put exactly on it, so that rounding leaves no row just inside.
 template <typename Real, typename Team>
-AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p, const Real* x, int count, Real share,
+AXION_HD_CALL void move_active_impulses(const Team& team, const SweptLaws<Real>& laws, Real* impulses,
+                                        const ActiveSet<Real>& set, const Real* x, int count, Real share,
                                         const int* bound, int stopped) {
-  const int base = p.limit_base();
+  const int base = laws.limit_base();
   team.for_each(count, [&](int i) {
-    const int row = p.w.sweeps.active_row[i], kind = p.w.sweeps.active_kind[i];
-    Real* lambda = p.w.lambda + row;
+    const int row = set.row[i], kind = set.kind[i];
+    Real* lambda = impulses + row;
     const Real step = share * x[i];
     if (kind == kSingleRow) {
       lambda[0] += step;
     } else if (kind == kSlidingNormal) {
-      const bool across = i + 1 < count && p.w.sweeps.active_kind[i + 1] == kSlidingAcross;
+      const bool across = i + 1 < count && set.kind[i + 1] == kSlidingAcross;
       const Real y = across ? share * x[i + 1] / lambda[0] : Real(0);
       const Real gain = greater(Real(0), Real(1) + step / lambda[0]) / std::sqrt(Real(1) + y * y);
       const Real turned[2] = {lambda[1] - y * lambda[2], lambda[2] + y * lambda[1]};
@@ -358,76 +266,81 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const Problem<Real>& p
   });
   team.for_each(stopped, [&](int i) {
     if (bound[i] != static_cast<int>(ActiveBound::kImpulse)) return;
-    const int row = p.w.sweeps.active_row[i], e = row - p.effort_base();
-    if (row >= p.moment_base()) return;
-    const bool bounded = row >= p.effort_base() && row < p.contact_base();
-    p.w.lambda[row] = !bounded ? Real(0) : (x[i] < Real(0) ? p.w.effort_lower[e] : p.w.effort_upper[e]);
+    const int row = set.row[i], e = row - laws.effort_base();
+    if (row >= laws.moment_base()) return;
+    const bool bounded = row >= laws.effort_base() && row < laws.contact_base();
+    impulses[row] = !bounded ? Real(0) : (x[i] < Real(0) ? laws.effort_lower[e] : laws.effort_upper[e]);
   });
-  if (p.moment_count > 0) put_moments_on_bounds(team, p, x, bound, stopped);
-  team.for_each(p.m.limit_count, [&](int i) { p.w.lambda[base + i] = greater(p.w.lambda[base + i], Real(0)); });
-  team.for_each(p.m.effort_count, [&](int e) {
-    Real& lambda = p.w.lambda[p.effort_base() + e];
-    lambda = constraints::clamp(lambda, p.w.effort_lower[e], p.w.effort_upper[e]);
+  if (laws.moment_count > 0) put_moments_on_bounds(team, laws, impulses, set, x, bound, stopped);
+  team.for_each(laws.limit_count(), [&](int i) { impulses[base + i] = greater(impulses[base + i], Real(0)); });
+  team.for_each(laws.effort_count(), [&](int e) {
+    Real& lambda = impulses[laws.effort_base() + e];
+    lambda = constraints::clamp(lambda, laws.effort_lower[e], laws.effort_upper[e]);
   });
-  team.for_each(p.contact_count, [&](int i) {
-    Real* lambda = p.w.lambda + p.contact_base() + 3 * i;
+  team.for_each(laws.contact_count, [&](int i) {
+    Real* lambda = impulses + laws.contact_base() + 3 * i;
     lambda[0] = greater(lambda[0], Real(0));
-    const Real cone = p.w.contacts[i].friction * lambda[0], square = lambda[1] * lambda[1] + lambda[2] * lambda[2];
+    const Real cone = laws.contacts[i].friction * lambda[0], square = lambda[1] * lambda[1] + lambda[2] * lambda[2];
     if (!(square > cone * cone)) return;
     const Real share = cone / std::sqrt(square);
     lambda[1] *= share, lambda[2] *= share;
   });
-  if (p.moment_count > 0) bound_moments(team, p);
+  if (laws.moment_count > 0) bound_moments(team, laws, impulses);
 }
 
 // Moves lambda and the velocities by one step, or the share of it that keeps every law.
 template <typename Real, typename Team>
-AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<Real>& p, HeldContacts& held,
+AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const SweptLaws<Real>& laws,
+                                               const SweptSystem<Real>& system, RowSpace<Real>& u, Real* impulses,
+                                               ActiveSet<Real>& set, HeldContacts& held,
                                                Real proximal = Real(ActiveSetParameters::kProximal)) {
-  const ActiveCount active = list_active_rows(team, p, held);
-  const int count = active.all, base = p.limit_base();
+  const ActiveCount active = list_active_rows(team, laws, system, u, impulses, set, held);
+  const int count = active.all, base = laws.limit_base();
   if (count == 0 || count > SweepSizes::kMaxActiveRows) return {};
   const int stride = active_stride<Team>(count);
   const bool fits = Team::kSharesByWarp && (count + 1) * stride <= kWorkspace;
-  Real *A = fits ? workspace(p) : p.w.sweeps.active_matrix, *x = A + count * stride;
-  Real *share = p.w.sweeps.active_share, *cut = p.w.sweeps.active_cut, *change = p.w.sweeps.active_change;
-  note_sliding_shares(team, p, active, share);
+  Real *A = fits ? set.workspace + 0 : set.matrix + 0, *x = A + count * stride;
+  Real *share = set.share, *cut = set.cut, *change = set.change;
+  note_sliding_shares(team, impulses, set, active, share);
   if constexpr (Team::kSharesByWarp) {
-    share_out_filling(team, p, active, share, proximal, A, stride);
+    share_out_filling(team, laws, system, u, impulses, set, active, share, proximal, A, stride);
     share_out_elimination(team, A, count, stride);
   } else {
-    team.for_each(count, [&](int k) { fill_active_column<Team>(p, active, share, k, proximal); });
-    team.for_each(count, [&](int i) { x[i] = active_residual(p, share, i); });
-    solve_active_rows(team, A, p.w.sweeps.active_multiplier, p.w.sweeps.active_multiplier_next, count);
+    team.for_each(count,
+                  [&](int k) { fill_active_column<Team>(laws, system, u, impulses, set, active, share, k, proximal); });
+    team.for_each(count, [&](int i) { x[i] = active_residual(laws, system, u, impulses, set, share, i); });
+    Real *m = set.multiplier, *n = set.multiplier_next;
+    solve_active_rows(team, A, m, n, count);
   }
   team.for_each(count, [&](int i) {
-    const Real end = end_of_step(p, x, i).share, whole = x[i] - x[i];  // zero, or NaN where there is no solution
+    const Real end = end_of_step(laws, impulses, set, x, i).share,
+               whole = x[i] - x[i];  // zero, or NaN where there is no solution
     cut[i] = end < Real(1) ? Real(1) - end + whole : whole;
   });
   const Real most = team.template max<Real>(count, [&](int i) { return cut[i]; });
   if (!(most == most)) return {};
   const ActiveStep<Real> step{true, Real(1) - most};
-  int* bound = p.w.sweeps.active_bound;
+  int* bound = set.bound;
   const int stopped = most > Real(0) ? count : 0;
   team.for_each(stopped, [&](int i) {
     const bool stops = cut[i] > Real(0) && cut[i] >= most - Real(ActiveSetParameters::kTogether);
-    bound[i] = static_cast<int>(stops ? end_of_step(p, x, i).bound : ActiveBound::kNone);
+    bound[i] = static_cast<int>(stops ? end_of_step(laws, impulses, set, x, i).bound : ActiveBound::kNone);
   });
   for (int i = 0; i < stopped; ++i) {
-    if (bound[i] == static_cast<int>(ActiveBound::kCone)) held.add((p.w.sweeps.active_row[i] - p.contact_base()) / 3);
+    if (bound[i] == static_cast<int>(ActiveBound::kCone)) held.add((set.row[i] - laws.contact_base()) / 3);
   }
-  const int rows = p.row_count() - base;
-  team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r]; });
-  move_active_impulses(team, p, x, count, step.share, bound, stopped);
-  team.for_each(rows, [&](int r) { change[r] = p.w.lambda[base + r] - change[r]; });
+  const int rows = laws.row_count() - base;
+  team.for_each(rows, [&](int r) { change[r] = impulses[base + r]; });
+  move_active_impulses(team, laws, impulses, set, x, count, step.share, bound, stopped);
+  team.for_each(rows, [&](int r) { change[r] = impulses[base + r] - change[r]; });
   if constexpr (Team::kSharesByWarp) {
-    share_out_pushes(team, p, change);
+    share_out_pushes(team, laws, u, set, change);
   } else {
-    for (int row = base; row < p.row_count(); row += swept_together(p, row)) {
+    for (int row = base; row < laws.row_count(); row += swept_together(laws, row)) {
       const Real* by = change + (row - base);
-      const int count = swept_together(p, row);
+      const int count = swept_together(laws, row);
       if (by[0] != Real(0) || (count == 3 && (by[1] != Real(0) || by[2] != Real(0)))) {
-        RowSpace::apply_impulses(team, p, row, count, by);
+        u.apply_impulses(team, row, count, by);
       }
     }
   }
@@ -436,10 +349,11 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const Problem<R
 
 // Steps until one may be made in whole, or nearly. Returns whether the impulses differ from those that sweeps left.
 template <typename Real, typename Team>
-AXION_HD_CALL bool follow_active_set(const Team& team, const Problem<Real>& p, Real proximal) {
+AXION_HD_CALL bool follow_active_set(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                     RowSpace<Real>& u, Real* impulses, ActiveSet<Real>& set, Real proximal) {
   HeldContacts held;
   for (int k = 0; k < ActiveSetParameters::kChain; ++k) {
-    const ActiveStep<Real> step = step_active_set(team, p, held, proximal);
+    const ActiveStep<Real> step = step_active_set(team, laws, system, u, impulses, set, held, proximal);
     if (!step.made) return k > 0;
     if (step.share >= Real(ActiveSetParameters::kLongStep)) return true;
   }

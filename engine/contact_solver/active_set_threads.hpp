@@ -26,13 +26,15 @@ struct ThreadTile {
 
 // The unknowns: active_row, active_kind.
 template <typename Real, typename Team>
-AXION_HD inline ActiveCount share_out_listing(const Team& team, const Problem<Real>& p, const HeldContacts& held) {
-  const int* states = p.w.sweeps.active_state;
-  int *rows = p.w.sweeps.active_row, *kinds = p.w.sweeps.active_kind;
-  const int limits = p.limit_base(), efforts = p.effort_base(), contacts = p.contact_base();
-  note_states(team, p, held);
+AXION_HD inline ActiveCount share_out_listing(const Team& team, const SweptLaws<Real>& laws,
+                                              const SweptSystem<Real>& system, const RowSpace<Real>& u,
+                                              const Real* impulses, ActiveSet<Real>& set, const HeldContacts& held) {
+  const int* states = set.state;
+  int *rows = set.row, *kinds = set.kind;
+  const int limits = laws.limit_base(), efforts = laws.effort_base(), contacts = laws.contact_base();
+  note_states(team, laws, system, u, impulses, set, held);
   const int sticking = 3 * team.filter(
-                               p.contact_count, [&](int i) { return states[i] == kSticks; },
+                               laws.contact_count, [&](int i) { return states[i] == kSticks; },
                                [&](int i, int place) {
                                  for (int k = 0; k < 3; ++k)
                                    rows[3 * place + k] = contacts + 3 * i + k, kinds[3 * place + k] = kSingleRow;
@@ -40,26 +42,26 @@ AXION_HD inline ActiveCount share_out_listing(const Team& team, const Problem<Re
   int single = team.filter(
       contacts - limits,
       [&](int i) {
-        const Real lambda = p.w.lambda[limits + i];
+        const Real lambda = impulses[limits + i];
         if (limits + i < efforts) return lambda > Real(0);
         const int e = limits + i - efforts;
-        return lambda > p.w.effort_lower[e] && lambda < p.w.effort_upper[e];
+        return lambda > laws.effort_lower[e] && lambda < laws.effort_upper[e];
       },
       [&](int i, int place) { rows[sticking + place] = limits + i, kinds[sticking + place] = kSingleRow; });
-  if (p.moment_count > 0) {
-    const int before = sticking + single, moments = p.moment_base();
+  if (laws.moment_count > 0) {
+    const int before = sticking + single, moments = laws.moment_base();
     single += team.filter(
-        3 * p.moment_count,
-        [&](int i) { return (states[p.contact_count + i / 3] & (i % 3 == 0 ? kHoldsTorsion : kHoldsRolling)) != 0; },
+        3 * laws.moment_count,
+        [&](int i) { return (states[laws.contact_count + i / 3] & (i % 3 == 0 ? kHoldsTorsion : kHoldsRolling)) != 0; },
         [&](int i, int place) { rows[before + place] = moments + i, kinds[before + place] = kSingleRow; });
   }
   const int first = sticking + single;
   single += team.filter(
-      p.contact_count, [&](int i) { return states[i] == kFrictionless; },
+      laws.contact_count, [&](int i) { return states[i] == kFrictionless; },
       [&](int i, int place) { rows[first + place] = contacts + 3 * i, kinds[first + place] = kSlidingNormal; });
   const int second = sticking + single;
   const int sliding = team.filter(
-      p.contact_count, [&](int i) { return states[i] == kSlides; },
+      laws.contact_count, [&](int i) { return states[i] == kSlides; },
       [&](int i, int place) {
         const int k = second + 2 * place;
         rows[k] = rows[k + 1] = contacts + 3 * i;
@@ -70,16 +72,18 @@ AXION_HD inline ActiveCount share_out_listing(const Team& team, const Problem<Re
 
 // The matrix, its k-th column at A + k stride, and the right-hand side after the last.
 template <typename Real, typename Team>
-AXION_HD inline void share_out_filling(const Team& team, const Problem<Real>& p, const ActiveCount& active,
-                                       const Real* share, Real proximal, Real* A, int stride) {
+AXION_HD inline void share_out_filling(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                       const RowSpace<Real>& u, const Real* impulses, const ActiveSet<Real>& set,
+                                       const ActiveCount& active, const Real* share, Real proximal, Real* A,
+                                       int stride) {
   const int count = active.all, sliding = active.sticking + active.single;
-  const int length = RowSpace::size(p), base = p.limit_base();
-  const int *rows = p.w.sweeps.active_row, *kinds = p.w.sweeps.active_kind;
+  const int length = u.length, base = laws.limit_base();
+  const int *rows = set.row, *kinds = set.kind;
+  const Real* delassus = u.columns.delassus;
   const ThreadTile tile(count);
   team.for_each(tile.tasks(), [=](int task) {
     const int i = tile.row(task);
     if (i >= count) return;
-    const Real* delassus = p.w.sweeps.delassus;
     const int on = rows[i] - base;
     const bool across = kinds[i] == kSlidingAcross;
     const Real along = across ? share[i - 1] : Real(0), over = across ? share[i] : Real(0);
@@ -100,9 +104,9 @@ AXION_HD inline void share_out_filling(const Team& team, const Problem<Real>& p,
     }
   });
   Real* b = A + count * stride;
-  team.for_each(count, [=](int k) {
-    A[k * stride + k] += active_diagonal(p, share, k, proximal);
-    b[k] = active_residual(p, share, k);
+  team.for_each(count, [&](int k) {
+    A[k * stride + k] += active_diagonal(laws, system, u, impulses, set, share, k, proximal);
+    b[k] = active_residual(laws, system, u, impulses, set, share, k);
   });
 }
 
@@ -165,24 +169,27 @@ AXION_HD inline void share_out_elimination(const Team& team, Real* A, int count,
 // Adds the effect of all changes of impulses to the velocities of all rows: a row a thread, each with its own sum, in
 // the order of the rows that changed.
 template <typename Real, typename Team>
-AXION_HD inline void share_out_pushes(const Team& team, const Problem<Real>& p, const Real* change) {
-  const int base = p.limit_base(), single = p.contact_base() - base, length = RowSpace::size(p);
-  int* moved = p.w.sweeps.active_changed;
+AXION_HD inline void share_out_pushes(const Team& team, const SweptLaws<Real>& laws, RowSpace<Real>& u,
+                                      ActiveSet<Real>& set, const Real* change) {
+  const int base = laws.limit_base(), single = laws.contact_base() - base, length = u.length;
+  int* moved = set.changed;
   const int units = team.filter(
-      single + p.block_count(),
-      [&](int u) {
-        const Real* by = change + (u < single ? u : single + 3 * (u - single));
-        return by[0] != Real(0) || (u >= single && (by[1] != Real(0) || by[2] != Real(0)));
+      single + laws.block_count(),
+      [&](int k) {
+        const Real* by = change + (k < single ? k : single + 3 * (k - single));
+        return by[0] != Real(0) || (k >= single && (by[1] != Real(0) || by[2] != Real(0)));
       },
-      [&](int u, int place) { moved[place] = u < single ? u : single + 3 * (u - single); });
+      [&](int k, int place) { moved[place] = k < single ? k : single + 3 * (k - single); });
+  Real* velocity = u.row_velocity;
+  const Real* delassus = u.columns.delassus;
   team.for_each(length, [=](int i) {
-    Real v = p.w.sweeps.row_velocity[i];
-    for (int u = 0; u < units; ++u) {
-      const int at = moved[u];
-      const Real *column = p.w.sweeps.delassus + at * length + i, *by = change + at;
+    Real v = velocity[i];
+    for (int k = 0; k < units; ++k) {
+      const int at = moved[k];
+      const Real *column = delassus + at * length + i, *by = change + at;
       v += at < single ? column[0] * by[0] : column[0] * by[0] + column[length] * by[1] + column[2 * length] * by[2];
     }
-    p.w.sweeps.row_velocity[i] = v;
+    velocity[i] = v;
   });
 }
 

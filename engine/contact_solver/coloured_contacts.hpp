@@ -40,45 +40,79 @@ enum PackedField : int {
 };
 static_assert(kPackedSum + 3 == SweepSizes::kPackedFields);
 
+// Contacts in their places, and what a visit finds of each.
+template <typename Real>
+struct PackedContacts {
+  ArrayView<Real> number;  // [groups kPackedFields kGroupContacts]
+  ArrayView<int> body;     // [2 kGroupContacts groups] bodies a, then b, of each group; `world` for none
+  ArrayView<int> contact;  // [kGroupContacts groups] -1 where there is none
+  ArrayView<Real> unsettled, step, along;  // [kGroupContacts groups]
+  int world, groups;                       // the number of bodies; groups that there is room for
+};
+
+template <typename Real>
+AXION_HD inline PackedContacts<Real> packed_contacts(const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
+  const auto& sweeps = w.sweeps;
+  return {sweeps.packed_number,
+          sweeps.packed_body,
+          sweeps.coloured_contact,
+          sweeps.coloured_unsettled,
+          sweeps.coloured_step,
+          sweeps.coloured_along,
+          m.body_count,
+          contact_groups(m)};
+}
+
+struct ContactColours {
+  ArrayView<int> of_contact;
+  ArrayView<std::uint64_t> body_colours;  // colours that a body's contacts have
+  ArrayView<int> start;                   // first group of each colour: of all contacts, of those listed
+  int body_count;
+};
+
+template <typename Real>
+AXION_HD inline ContactColours contact_colours(const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
+  return {w.sweeps.contact_colour, w.sweeps.body_colours, w.sweeps.colour_start, m.body_count};
+}
+
 // Groups that are swept together: those of all contacts, or of the listed ones.
 struct ColouredContacts {
   int which;            // 0 all, 1 listed
   int colours, groups;  // colours is negative where they did not fit
 };
 
-template <typename Real>
-AXION_HD inline const int* colour_start(const Problem<Real>& p, const ColouredContacts& contacts) {
-  return p.w.sweeps.colour_start + contacts.which * (SweepSizes::kMaxColours + 1);
+AXION_HD inline const int* colour_start(const ContactColours& colours, const ColouredContacts& contacts) {
+  return colours.start + contacts.which * (SweepSizes::kMaxColours + 1);
 }
 
 // Number `field` of a place.
 template <typename Real>
-AXION_HD inline Real& packed_number(const Problem<Real>& p, int place, int field) {
+AXION_HD inline Real& packed_number(PackedContacts<Real>& packed, int place, int field) {
   constexpr int lanes = SweepSizes::kGroupContacts;
-  return p.w.sweeps.packed_number[(place / lanes * SweepSizes::kPackedFields + field) * lanes + place % lanes];
+  return packed.number[(place / lanes * SweepSizes::kPackedFields + field) * lanes + place % lanes];
 }
 
 template <typename Real>
-AXION_HD inline int& packed_body(const Problem<Real>& p, int place, int side) {
+AXION_HD inline int& packed_body(PackedContacts<Real>& packed, int place, int side) {
   constexpr int lanes = SweepSizes::kGroupContacts;
-  return p.w.sweeps.packed_body[(2 * (place / lanes) + side) * lanes + place % lanes];
+  return packed.body[(2 * (place / lanes) + side) * lanes + place % lanes];
 }
 
 // contact_colour: of each contact the first that neither of its bodies has; kMaxColours where they have all.
 template <typename Real, typename Team>
-AXION_HD inline void colour_contacts(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.m.body_count, [&](int b) { p.w.sweeps.body_colours[b] = 0; });
+AXION_HD inline void colour_contacts(const Team& team, const SweptLaws<Real>& laws, ContactColours& colours) {
+  team.for_each(colours.body_count, [&](int b) { colours.body_colours[b] = 0; });
   team.for_each(1, [&](int) {
-    for (int i = 0; i < p.contact_count; ++i) {
-      const int a = p.w.contacts[i].body_a, b = p.w.contacts[i].body_b;
-      const std::uint64_t taken = p.w.sweeps.body_colours[a] | (b < 0 ? 0 : p.w.sweeps.body_colours[b]);
+    for (int i = 0; i < laws.contact_count; ++i) {
+      const int a = laws.contacts[i].body_a, b = laws.contacts[i].body_b;
+      const std::uint64_t taken = colours.body_colours[a] | (b < 0 ? 0 : colours.body_colours[b]);
       int colour = 0;
       while (colour < SweepSizes::kMaxColours && (taken >> colour & 1) != 0) ++colour;
-      p.w.sweeps.contact_colour[i] = colour;
+      colours.of_contact[i] = colour;
       if (colour == SweepSizes::kMaxColours) continue;
       const std::uint64_t bit = std::uint64_t(1) << colour;
-      p.w.sweeps.body_colours[a] |= bit;
-      if (b >= 0) p.w.sweeps.body_colours[b] |= bit;
+      colours.body_colours[a] |= bit;
+      if (b >= 0) colours.body_colours[b] |= bit;
     }
   });
 }
@@ -86,16 +120,16 @@ AXION_HD inline void colour_contacts(const Team& team, const Problem<Real>& p) {
 // Places of all contacts of one list. `fill` puts the contacts of one colour into the places from a given one on and
 // returns how many they are. Colours begin with group `first`, and go on until `all` have a place or none is left.
 template <typename Real, typename Team, typename Fill>
-AXION_HD inline ColouredContacts place_colours(const Team& team, const Problem<Real>& p, int which, int first, int all,
-                                               Fill&& fill) {
+AXION_HD inline ColouredContacts place_colours(const Team& team, PackedContacts<Real>& packed, ContactColours& colours,
+                                               int which, int first, int all, Fill&& fill) {
   constexpr int lanes = SweepSizes::kGroupContacts;
-  const int capacity = contact_groups(p.m);
-  int* start = p.w.sweeps.colour_start + which * (SweepSizes::kMaxColours + 1);
+  const int capacity = packed.groups;
+  int *start = colours.start + which * (SweepSizes::kMaxColours + 1), *contact = packed.contact;
   int group = first, placed = 0, colour = 0;
   for (; placed < all && colour < SweepSizes::kMaxColours; ++colour) {
     const int place = lanes * group, count = fill(colour, place), next = group + (count + lanes - 1) / lanes;
     if (next > capacity) return {which, -1, 0};
-    team.for_each(lanes * (next - group) - count, [=](int i) { p.w.sweeps.coloured_contact[place + count + i] = -1; });
+    team.for_each(lanes * (next - group) - count, [=](int i) { contact[place + count + i] = -1; });
     team.for_each(1, [=](int) { start[colour] = group; });
     placed += count, group = next;
   }
@@ -105,32 +139,33 @@ AXION_HD inline ColouredContacts place_colours(const Team& team, const Problem<R
 
 // Puts a contact into a place, where there is one.
 template <typename Real>
-AXION_HD inline void put_contact(const Problem<Real>& p, int place, int contact) {
-  if (place < SweepSizes::kGroupContacts * contact_groups(p.m)) p.w.sweeps.coloured_contact[place] = contact;
+AXION_HD inline void put_contact(PackedContacts<Real>& packed, int place, int contact) {
+  if (place < SweepSizes::kGroupContacts * packed.groups) packed.contact[place] = contact;
 }
 
 // Places of all contacts, by colours. Their numbers are filled in by pack_contacts.
 template <typename Real, typename Team>
-AXION_HD_CALL ColouredContacts place_contacts(const Team& team, const Problem<Real>& p) {
-  colour_contacts(team, p);
-  return place_colours(team, p, 0, 0, p.contact_count, [&](int colour, int place) {
+AXION_HD_CALL ColouredContacts place_contacts(const Team& team, const SweptLaws<Real>& laws,
+                                              PackedContacts<Real>& packed, ContactColours& colours) {
+  colour_contacts(team, laws, colours);
+  return place_colours(team, packed, colours, 0, 0, laws.contact_count, [&](int colour, int place) {
     return team.filter(
-        p.contact_count, [&](int i) { return p.w.sweeps.contact_colour[i] == colour; },
-        [&](int i, int rank) { put_contact(p, place + rank, i); });
+        laws.contact_count, [&](int i) { return colours.of_contact[i] == colour; },
+        [&](int i, int rank) { put_contact(packed, place + rank, i); });
   });
 }
 
 // The same of the contacts of `all` for which keep(place) holds, `count` in number, in groups after theirs.
 template <typename Real, typename Team, typename Keep>
-AXION_HD_CALL ColouredContacts place_listed(const Team& team, const Problem<Real>& p, const ColouredContacts& all,
-                                            int count, Keep&& keep) {
-  const int* start = colour_start(p, all);
-  return place_colours(team, p, 1, all.groups, count, [&](int colour, int place) {
+AXION_HD_CALL ColouredContacts place_listed(const Team& team, PackedContacts<Real>& packed, ContactColours& colours,
+                                            const ColouredContacts& all, int count, Keep&& keep) {
+  const int* start = colour_start(colours, all);
+  return place_colours(team, packed, colours, 1, all.groups, count, [&](int colour, int place) {
     if (colour >= all.colours) return 0;
     const int from = SweepSizes::kGroupContacts * start[colour], to = SweepSizes::kGroupContacts * start[colour + 1];
     return team.filter(
         to - from, [&](int k) { return keep(from + k); },
-        [&](int k, int rank) { put_contact(p, place + rank, p.w.sweeps.coloured_contact[from + k]); });
+        [&](int k, int rank) { put_contact(packed, place + rank, packed.contact[from + k]); });
   });
 }
 
@@ -142,10 +177,11 @@ struct PackedSide {
 };
 
 template <typename Real>
-AXION_HD inline PackedSide<Real> pack_side(const Problem<Real>& p, const model::Row<Real>* row, bool on_a, int body) {
+AXION_HD inline PackedSide<Real> pack_side(const JointResponse<Real>& joints, const model::Row<Real>* row, bool on_a,
+                                           int body) {
   PackedSide<Real> side{};
   if (body < 0) return side;
-  const Real *response = response_column(p, body, 0),
+  const Real *response = joints.column(body, 0),
              *block = response + 6 * 3 + 3;  // of its last three columns the last three rows
   side.inverse_mass = response[0];
   for (int r = 0; r < 3; ++r) {
@@ -159,23 +195,25 @@ AXION_HD inline PackedSide<Real> pack_side(const Problem<Real>& p, const model::
 }
 
 template <typename Real>
-AXION_HD_CALL void pack_contact(const Problem<Real>& p, int place, int i) {
-  const int row = p.contact_base() + 3 * i;
-  const model::Contact<Real>& contact = p.w.contacts[i];
-  const PackedSide<Real> a = pack_side(p, p.w.row + row, true, contact.body_a),
-                         b = pack_side(p, p.w.row + row, false, contact.body_b);
+AXION_HD_CALL void pack_contact(const SweptLaws<Real>& laws, const SweptSystem<Real>& system, const Real* impulses,
+                                const SweptGeometry<Real>& geometry, const JointResponse<Real>& joints,
+                                PackedContacts<Real>& packed, int place, int i) {
+  const int row = laws.contact_base() + 3 * i;
+  const model::Contact<Real>& contact = laws.contacts[i];
+  const PackedSide<Real> a = pack_side(joints, geometry.row + row, true, contact.body_a),
+                         b = pack_side(joints, geometry.row + row, false, contact.body_b);
   const auto row_product = [](const Real* x, const Real* y, int k, int l) {
     return x[3 * k] * y[3 * l] + x[3 * k + 1] * y[3 * l + 1] + x[3 * k + 2] * y[3 * l + 2];
   };
   Real line[9], G[9], inverse[3];
-  for (int k = 0; k < 9; ++k) line[k] = p.w.row[row + k / 3].l[k % 3];
+  for (int k = 0; k < 9; ++k) line[k] = geometry.row[row + k / 3].l[k % 3];
   for (int k = 0; k < 9; ++k) {
     const int r = k / 3, c = k % 3;
     const Real turns = row_product(a.angular, a.response, r, c) + row_product(b.angular, b.response, r, c);
     G[k] = (a.inverse_mass + b.inverse_mass) * row_product(line, line, r, c) + turns;
   }
-  invert_swept_block(G, p.w.sweeps.row_compliance[row], p.w.row_scale + row, inverse);
-  Real* to = &packed_number(p, place, 0);
+  invert_swept_block(G, system.row_compliance[row], laws.row_scale + row, inverse);
+  Real* to = &packed_number(packed, place, 0);
   const auto put = [=](int field, int count, const Real* from) {
     for (int k = 0; k < count; ++k) to[SweepSizes::kGroupContacts * (field + k)] = from[k];
   };
@@ -184,21 +222,24 @@ AXION_HD_CALL void pack_contact(const Problem<Real>& p, int place, int i) {
   put(kPackedResponseB, 9, b.response), put(kPackedInverseMass, 1, &a.inverse_mass),
       put(kPackedInverseMass + 1, 1, &b.inverse_mass), put(kPackedBlock, 6, G + 3);
   put(kPackedBlockInverse, 3, inverse), put(kPackedFriction, 1, &contact.friction),
-      put(kPackedStartVelocity, 3, p.w.sweeps.start_velocity + row);
-  put(kPackedCompliance, 1, p.w.sweeps.row_compliance + row), put(kPackedScale, 2, p.w.row_scale + row);
-  put(kPackedTolerance, 2, p.w.row_tolerance + row), put(kPackedImpulse, 3, p.w.lambda + row);
-  packed_body(p, place, 0) = contact.body_a,
-                        packed_body(p, place, 1) = contact.body_b < 0 ? p.m.body_count : contact.body_b;
+      put(kPackedStartVelocity, 3, system.start_velocity + row);
+  put(kPackedCompliance, 1, system.row_compliance + row), put(kPackedScale, 2, laws.row_scale + row);
+  put(kPackedTolerance, 2, laws.row_tolerance + row), put(kPackedImpulse, 3, impulses + row);
+  packed_body(packed, place, 0) = contact.body_a,
+                             packed_body(packed, place, 1) = contact.body_b < 0 ? packed.world : contact.body_b;
 }
 
 // Fills the places in [first, first + count), a whole number of groups.
 template <typename Real, typename Team>
-AXION_HD inline void pack_contacts(const Team& team, const Problem<Real>& p, int first, int count) {
+AXION_HD inline void pack_contacts(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                   const Real* impulses, const SweptGeometry<Real>& geometry,
+                                   const JointResponse<Real>& joints, PackedContacts<Real>& packed, int first,
+                                   int count) {
   team.for_each(count, [&](int k) {
-    const int place = first + k, i = p.w.sweeps.coloured_contact[place];
-    if (i >= 0) return pack_contact(p, place, i);
-    for (int field = 0; field < SweepSizes::kPackedFields; ++field) packed_number(p, place, field) = 0;
-    packed_body(p, place, 0) = packed_body(p, place, 1) = p.m.body_count;
+    const int place = first + k, i = packed.contact[place];
+    if (i >= 0) return pack_contact(laws, system, impulses, geometry, joints, packed, place, i);
+    for (int field = 0; field < SweepSizes::kPackedFields; ++field) packed_number(packed, place, field) = 0;
+    packed_body(packed, place, 0) = packed_body(packed, place, 1) = packed.world;
   });
 }
 

@@ -52,11 +52,11 @@ struct ContactLanes {
   const int* body;
   int world;
 
-  AXION_HD AXION_INLINED ContactLanes(const Problem<Real>& p, int place)
-      : numbers(p.w.sweeps.packed_number + place / kWidth * (kWidth * SweepSizes::kPackedFields) + place % kWidth),
-        velocities(p.w.sweeps.body_velocity),
-        body(p.w.sweeps.packed_body + 2 * kWidth * (place / kWidth) + place % kWidth),
-        world(p.m.body_count) {}
+  AXION_HD AXION_INLINED ContactLanes(PackedContacts<Real>& packed, Real* body_velocity, int place)
+      : numbers(packed.number + place / kWidth * (kWidth * SweepSizes::kPackedFields) + place % kWidth),
+        velocities(body_velocity),
+        body(packed.body + 2 * kWidth * (place / kWidth) + place % kWidth),
+        world(packed.world) {}
 
   AXION_HD AXION_INLINED Number at(int field) const { return lanes::load_pack<lanes>(numbers + kWidth * field); }
   AXION_HD AXION_INLINED void keep(int field, const Number& value) const {
@@ -84,17 +84,19 @@ struct ContactLanes {
 
 // Adds the effect of the impulses in `field` to the velocities of their bodies.
 template <int lanes, typename Real>
-AXION_HD AXION_INLINED inline void apply_contact_impulses(const Problem<Real>& p, int place, int field) {
-  const ContactLanes<lanes, Real> of(p, place);
+AXION_HD AXION_INLINED inline void apply_contact_impulses(PackedContacts<Real>& packed, Real* body_velocity, int place,
+                                                          int field) {
+  const ContactLanes<lanes, Real> of(packed, body_velocity, place);
   LaneVelocities<lanes::Pack<Real, lanes>> a = of.side(0), b = of.side(1);
   of.apply_impulses({of.at(field), of.at(field + 1), of.at(field + 2)}, a, b);
 }
 
 // Visits the contacts of some lanes of a group: as sweep_contact does one.
 template <int lanes, typename Real>
-AXION_HD AXION_INLINED inline void visit_contacts(const Problem<Real>& p, int place, Real share) {
+AXION_HD AXION_INLINED inline void visit_contacts(PackedContacts<Real>& packed, Real* body_velocity, int place,
+                                                  Real share) {
   using Number = lanes::Pack<Real, lanes>;
-  const ContactLanes<lanes, Real> of(p, place);
+  const ContactLanes<lanes, Real> of(packed, body_velocity, place);
   const auto at = [&](int field) AXION_INLINED { return of.at(field); };
   LaneVelocities<Number> a = of.side(0), b = of.side(1);
   const ContactImpulse<Number> last{at(kPackedImpulse), at(kPackedImpulse + 1), at(kPackedImpulse + 2)};
@@ -124,10 +126,9 @@ AXION_HD AXION_INLINED inline void visit_contacts(const Problem<Real>& p, int pl
   of.keep(kPackedImpulse, next.n), of.keep(kPackedImpulse + 1, next.x), of.keep(kPackedImpulse + 2, next.y);
   const Number sliding = law.scale_t * (x * x + y * y);
   const Number turned = x * (next.x - at(kPackedLast + 1)) + y * (next.y - at(kPackedLast + 2));
-  lanes::store_pack<lanes>(p.w.sweeps.coloured_unsettled + place,
-                           Number(unsettled ? lanes::constant<Number>(1) : Number{}));
-  lanes::store_pack<lanes>(p.w.sweeps.coloured_step + place, Number(law.scale_n * (n * n) + sliding));
-  lanes::store_pack<lanes>(p.w.sweeps.coloured_along + place,
+  lanes::store_pack<lanes>(packed.unsettled + place, Number(unsettled ? lanes::constant<Number>(1) : Number{}));
+  lanes::store_pack<lanes>(packed.step + place, Number(law.scale_n * (n * n) + sliding));
+  lanes::store_pack<lanes>(packed.along + place,
                            Number(law.scale_n * (n * (next.n - at(kPackedLast))) + law.scale_t * turned));
 }
 
@@ -137,141 +138,164 @@ struct SweptColours {
   int first, blocks, bodies;  // first place; contacts
 };
 
+// What the velocities of bodies begin with, and what moves them.
+template <typename Real>
+struct SweptBodies {
+  ArrayView<Real> velocity, velocity_last;        // kBodyNumbers a body, then the world's
+  ArrayView<int> touched, listed;                 // [nb]
+  const math::Vec3<Real>*du_linear, *du_angular;  // [nb] the answer of the joints alone
+};
+
+template <typename Real>
+AXION_HD inline SweptBodies<Real> swept_free_bodies(const model::WorldView<Real>& w) {
+  const auto& sweeps = w.sweeps;
+  return {sweeps.body_velocity, sweeps.body_velocity_last, sweeps.body_touched, sweeps.listed_body, w.du_linear,
+          w.du_angular};
+}
+
+template <typename Real>
 struct ColouredSweeps {
-  ColouredContacts all;
+  PackedContacts<Real> packed;
+  ContactColours colours;
+  SweptBodies<Real> bodies;
+  SweptGeometry<Real> geometry;
+  JointResponse<Real> joints;
+  ColouredContacts all{};
 
-  // Whether no body has a joint, and contacts are so many that columns of the Delassus operator would be too long.
-  template <typename Real>
-  AXION_HD static bool serves(const Problem<Real>& p) {
-    return contact_groups(p.m) > 0;
-  }
-
-  // Places of all contacts; where they do not fit, `all.colours` is negative.
-  template <typename Real, typename Team>
-  AXION_HD_CALL static ColouredSweeps start(const Team& team, const Problem<Real>& p) {
-    const ColouredSweeps sweeps{place_contacts(team, p)};
-    if (sweeps.all.colours < 0) return sweeps;
-    pack_contacts(team, p, 0, SweepSizes::kGroupContacts * sweeps.all.groups);
+  // Places of all contacts; where they do not fit, `all.colours` is negative. Serves where no body has a joint, and
+  // contacts are so many that columns of the Delassus operator would be too long: packed.groups is then above zero.
+  template <typename Team>
+  AXION_HD_CALL void start(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                           const Real* impulses) {
+    all = place_contacts(team, laws, packed, colours);
+    if (all.colours < 0) return;
+    pack_contacts(team, laws, system, impulses, geometry, joints, packed, 0, SweepSizes::kGroupContacts * all.groups);
     team.for_each(2 * SweepSizes::kBodyNumbers, [&](int k) {  // the world's velocity
-      Real* of = k < SweepSizes::kBodyNumbers ? p.w.sweeps.body_velocity : p.w.sweeps.body_velocity_last;
-      of[SweepSizes::kBodyNumbers * p.m.body_count + k % SweepSizes::kBodyNumbers] = 0;
+      Real* of = k < SweepSizes::kBodyNumbers ? bodies.velocity : bodies.velocity_last;
+      of[SweepSizes::kBodyNumbers * packed.world + k % SweepSizes::kBodyNumbers] = 0;
     });
-    return sweeps;
   }
 
   // Velocities from the impulses: their change since the sweeps began moves each body by its joint response.
-  template <typename Real, typename Team>
-  AXION_HD_CALL void renew(const Team& team, const Problem<Real>& p) const {
-    team.for_each(p.m.body_count, [&](int b) {
-      Real* u = p.w.sweeps.body_velocity + SweepSizes::kBodyNumbers * b;
-      for (int c = 0; c < 3; ++c) u[c] = p.w.du_linear[b][c], u[3 + c] = p.w.du_angular[b][c];
+  template <typename Team>
+  AXION_HD_CALL void renew(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                           Real* impulses) {
+    team.for_each(packed.world, [&](int b) {
+      Real* u = bodies.velocity + SweepSizes::kBodyNumbers * b;
+      for (int c = 0; c < 3; ++c) u[c] = bodies.du_linear[b][c], u[3 + c] = bodies.du_angular[b][c];
       u[6] = u[7] = 0;
     });
-    const SweptColours swept = whole(p);
-    for_impulses(team, p, swept, [](Real* impulse, Real* sum, Real& lambda, Real before) {
+    const SweptColours swept = whole(laws);
+    for_impulses(team, laws, system, impulses, swept, [](Real* impulse, Real* sum, Real& lambda, Real before) {
       *impulse = lambda;
       *sum = lambda - before;
     });
-    for_lanes(team, p, swept,
-              [&](auto lanes, int place) AXION_INLINED { apply_contact_impulses<lanes>(p, place, kPackedSum); });
+    for_lanes(team, swept, [&](auto lanes, int place) AXION_INLINED {
+      apply_contact_impulses<lanes>(packed, static_cast<Real*>(bodies.velocity), place, kPackedSum);
+    });
   }
 
   // A sweep over all contacts. Returns whether one was above `share` of its tolerance. None is soft, to be lifted.
-  template <typename Real, typename Team>
-  AXION_HD bool sweep_all(const Team& team, const Problem<Real>& p, Real share, bool = false) const {
-    const SweptColours swept = whole(p);
-    const bool unsettled = sweep(team, p, swept, share);
-    keep_impulses(team, p, swept);
+  template <typename Team>
+  AXION_HD bool sweep_all(const Team& team, const SweptLaws<Real>& laws, SweptSystem<Real>& system, Real* impulses,
+                          Real share, bool = false) {
+    const SweptColours swept = whole(laws);
+    const bool unsettled = sweep(team, laws, system, impulses, swept, share);
+    keep_impulses(team, laws, system, impulses, swept);
     return unsettled;
   }
 
   // The contacts above their tolerance and all that touch their bodies, in groups of their own where they are few;
   // else all contacts.
-  template <typename Real, typename Team>
-  AXION_HD_CALL SweptColours list(const Team& team, const Problem<Real>& p, bool local) const {
-    const SweptColours swept = whole(p);
+  template <typename Team>
+  AXION_HD_CALL SweptColours list(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                  const Real* impulses, bool local) {
+    const SweptColours swept = whole(laws);
     if (!local) return swept;
-    const int world = p.m.body_count;
+    const int world = packed.world;
     const auto mark_bodies = [&] {  // of the contacts that coloured_unsettled has
-      team.for_each(world, [&](int b) { p.w.sweeps.body_touched[b] = 0; });
-      for_each_place(team, p, swept, [&](int place) {
-        if (p.w.sweeps.coloured_unsettled[place] == Real(0)) return;
-        const int a = packed_body(p, place, 0), b = packed_body(p, place, 1);
-        p.w.sweeps.body_touched[a] = 1;
-        if (b != world) p.w.sweeps.body_touched[b] = 1;
+      team.for_each(world, [&](int b) { bodies.touched[b] = 0; });
+      for_each_place(team, swept, [&](int place) {
+        if (packed.unsettled[place] == Real(0)) return;
+        const int a = packed_body(packed, place, 0), b = packed_body(packed, place, 1);
+        bodies.touched[a] = 1;
+        if (b != world) bodies.touched[b] = 1;
       });
     };
     mark_bodies();
     team.for_each(SweepSizes::kGroupContacts * all.groups, [&](int place) {
-      const int a = packed_body(p, place, 0), b = packed_body(p, place, 1);
-      p.w.sweeps.coloured_unsettled[place] =
-          (a != world && p.w.sweeps.body_touched[a] != 0) || (b != world && p.w.sweeps.body_touched[b] != 0) ? 1 : 0;
+      const int a = packed_body(packed, place, 0), b = packed_body(packed, place, 1);
+      packed.unsettled[place] =
+          (a != world && bodies.touched[a] != 0) || (b != world && bodies.touched[b] != 0) ? 1 : 0;
     });
-    const int blocks = static_cast<int>(sum(team, p.w.sweeps.coloured_unsettled, swept));
-    if (PileSweepParameters::kListedShare * blocks > p.contact_count) return swept;
-    const auto listed = [&](int place) { return p.w.sweeps.coloured_unsettled[place] != Real(0); };
-    const ColouredContacts contacts = place_listed(team, p, all, blocks, listed);
+    const int blocks = static_cast<int>(sum(team, packed.unsettled, swept));
+    if (PileSweepParameters::kListedShare * blocks > laws.contact_count) return swept;
+    const auto is_listed = [&](int place) { return packed.unsettled[place] != Real(0); };
+    const ColouredContacts contacts = place_listed(team, packed, colours, all, blocks, is_listed);
     if (contacts.colours < 0) return swept;
     const int first = SweepSizes::kGroupContacts * all.groups;
-    pack_contacts(team, p, first, SweepSizes::kGroupContacts * contacts.groups);
+    pack_contacts(team, laws, system, impulses, geometry, joints, packed, first,
+                  SweepSizes::kGroupContacts * contacts.groups);
     mark_bodies();
-    const int bodies = team.filter(
-        world, [&](int b) { return p.w.sweeps.body_touched[b] != 0; },
-        [&](int b, int rank) { p.w.sweeps.listed_body[rank] = b; });
-    return {contacts, first, blocks, bodies};
+    const int moved = team.filter(
+        world, [&](int b) { return bodies.touched[b] != 0; }, [&](int b, int rank) { bodies.listed[rank] = b; });
+    return {contacts, first, blocks, moved};
   }
 
   // The start of momentum: no sweep came before, as velocities are renewed before a sweep over all contacts.
-  template <typename Real, typename Team>
-  AXION_HD void begin(const Team& team, const Problem<Real>& p, const SweptColours& swept) const {
-    extrapolate_all(team, p, swept, Real(0), false, false);
+  template <typename Team>
+  AXION_HD void begin(const Team& team, const SweptLaws<Real>&, const Real*, const SweptColours& swept) {
+    extrapolate_all(team, swept, Real(0), false, false);
   }
 
-  template <typename Real, typename Team>
-  AXION_HD_CALL bool sweep(const Team& team, const Problem<Real>& p, const SweptColours& swept, Real share,
-                           bool = false) const {
-    for_lanes(team, p, swept, [&](auto lanes, int place) AXION_INLINED { visit_contacts<lanes>(p, place, share); });
-    return sum(team, p.w.sweeps.coloured_unsettled, swept) > Real(0);
+  template <typename Team>
+  AXION_HD_CALL bool sweep(const Team& team, const SweptLaws<Real>&, SweptSystem<Real>&, Real*,
+                           const SweptColours& swept, Real share, bool = false) {
+    for_lanes(team, swept, [&](auto lanes, int place) AXION_INLINED {
+      visit_contacts<lanes>(packed, static_cast<Real*>(bodies.velocity), place, share);
+    });
+    return sum(team, packed.unsettled, swept) > Real(0);
   }
 
   // Extrapolates impulses and velocities after a sweep. `means`: impulses are summed for a mean, of which this is the
   // first or not.
-  template <typename Real, typename Team>
-  AXION_HD void accelerate(const Team& team, const Problem<Real>& p, const SweptColours& swept,
-                           Momentum<Real>& momentum, bool means, bool first) const {
-    const Real size = sum(team, p.w.sweeps.coloured_step, swept);
-    const Real m = next_coefficient(momentum, size, sum(team, p.w.sweeps.coloured_along, swept));
-    extrapolate_all(team, p, swept, m, means, first);
+  template <typename Team>
+  AXION_HD void accelerate(const Team& team, const SweptLaws<Real>&, Real*, const SweptColours& swept,
+                           Momentum<Real>& momentum, bool means, bool first) {
+    const Real size = sum(team, packed.step, swept);
+    const Real m = next_coefficient(momentum, size, sum(team, packed.along, swept));
+    extrapolate_all(team, swept, m, means, first);
   }
 
   // Impulses to the mean of `count` sweeps; velocities are renewed next.
-  template <typename Real, typename Team>
-  AXION_HD void move_to_mean(const Team& team, const Problem<Real>& p, const SweptColours& swept, int count) const {
-    for_impulses(team, p, swept, [count](Real* impulse, Real* sum, Real&, Real) { *impulse = *sum / Real(count); });
+  template <typename Team>
+  AXION_HD void move_to_mean(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                             Real* impulses, const SweptColours& swept, int count) {
+    for_impulses(team, laws, system, impulses, swept,
+                 [count](Real* impulse, Real* sum, Real&, Real) { *impulse = *sum / Real(count); });
   }
 
   // Impulses from the places of contacts to their rows.
-  template <typename Real, typename Team>
-  AXION_HD void keep_impulses(const Team& team, const Problem<Real>& p, const SweptColours& swept) const {
-    for_impulses(team, p, swept, [](Real* impulse, Real*, Real& lambda, Real) { lambda = *impulse; });
+  template <typename Team>
+  AXION_HD void keep_impulses(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                              Real* impulses, const SweptColours& swept) {
+    for_impulses(team, laws, system, impulses, swept,
+                 [](Real* impulse, Real*, Real& lambda, Real) { lambda = *impulse; });
   }
 
  private:
-  template <typename Real>
-  AXION_HD SweptColours whole(const Problem<Real>& p) const {
-    return {all, 0, p.contact_count, p.m.body_count};
-  }
+  AXION_HD SweptColours whole(const SweptLaws<Real>& laws) const { return {all, 0, laws.contact_count, packed.world}; }
 
-  template <typename Real, typename Team>
+  template <typename Team>
   AXION_HD static Real sum(const Team& team, const Real* of, const SweptColours& swept) {
     const Real* from = of + swept.first;
     return team.template sum<Real>(SweepSizes::kGroupContacts * swept.contacts.groups, [=](int i) { return from[i]; });
   }
 
   // f(place) for all contacts, one colour after another, with a barrier between two colours: they may share bodies.
-  template <typename Real, typename Team, typename F>
-  AXION_HD static void for_each_place(const Team& team, const Problem<Real>& p, const SweptColours& swept, F&& f) {
-    const int* start = colour_start(p, swept.contacts);
+  template <typename Team, typename F>
+  AXION_HD void for_each_place(const Team& team, const SweptColours& swept, F&& f) const {
+    const int* start = colour_start(colours, swept.contacts);
     for (int colour = 0; colour < swept.contacts.colours; ++colour) {
       const int place = SweepSizes::kGroupContacts * start[colour];
       team.for_each(SweepSizes::kGroupContacts * (start[colour + 1] - start[colour]), [&](int i) { f(place + i); });
@@ -280,11 +304,11 @@ struct ColouredSweeps {
 
   // The same by as many contacts at once as a register has lanes: f(std::integral_constant<int, lanes>, the first of
   // them).
-  template <typename Real, typename Team, typename F>
-  AXION_HD static void for_lanes(const Team& team, const Problem<Real>& p, const SweptColours& swept, F&& f) {
+  template <typename Team, typename F>
+  AXION_HD void for_lanes(const Team& team, const SweptColours& swept, F&& f) const {
     constexpr int lanes = team::pack_lanes<Team, Real>(SweepSizes::kGroupContacts),
                   parts = SweepSizes::kGroupContacts / lanes;
-    const int* start = colour_start(p, swept.contacts);
+    const int* start = colour_start(colours, swept.contacts);
     for (int colour = 0; colour < swept.contacts.colours; ++colour) {
       const int place = SweepSizes::kGroupContacts * start[colour], groups = start[colour + 1] - start[colour];
       team.for_each(groups * parts, [&](int i) { f(std::integral_constant<int, lanes>{}, place + lanes * i); });
@@ -293,12 +317,13 @@ struct ColouredSweeps {
 
   // f(impulse, sum, row's impulse, that before the sweeps) for the three rows of each contact; the first two in its
   // place.
-  template <typename Real, typename Team, typename F>
-  AXION_HD static void for_impulses(const Team& team, const Problem<Real>& p, const SweptColours& swept, F&& f) {
+  template <typename Team, typename F>
+  AXION_HD void for_impulses(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                             Real* impulses, const SweptColours& swept, F&& f) {
     constexpr int width = SweepSizes::kGroupContacts;
-    Real *numbers = p.w.sweeps.packed_number, *lambda = p.w.lambda + p.contact_base(),
-         *before = p.w.sweeps.start_impulse + p.contact_base();
-    const int* contacts = p.w.sweeps.coloured_contact;
+    Real *numbers = packed.number, *lambda = impulses + laws.contact_base();
+    const Real* before = system.start_impulse + laws.contact_base();
+    const int* contacts = packed.contact;
     team.for_each(width * swept.contacts.groups, [=](int i) {
       const int place = swept.first + i, contact = contacts[place];
       if (contact < 0) return;
@@ -310,12 +335,11 @@ struct ColouredSweeps {
     });
   }
 
-  template <typename Real, typename Team>
-  AXION_HD_CALL static void extrapolate_all(const Team& team, const Problem<Real>& p, const SweptColours& swept, Real m,
-                                            bool means, bool first) {
+  template <typename Team>
+  AXION_HD_CALL void extrapolate_all(const Team& team, const SweptColours& swept, Real m, bool means, bool first) {
     constexpr int width = SweepSizes::kGroupContacts, lanes = team::pack_lanes<Team, Real>(width),
                   parts = width / lanes;
-    Real* numbers = p.w.sweeps.packed_number + swept.first * SweepSizes::kPackedFields;
+    Real* numbers = packed.number + swept.first * SweepSizes::kPackedFields;
     team.for_each(swept.contacts.groups * parts, [=](int i) {
       Real* at = numbers + i / parts * (width * SweepSizes::kPackedFields) + i % parts * lanes;
       for (int k = 0; k < 3; ++k, at += width) {
@@ -330,8 +354,8 @@ struct ColouredSweeps {
     });
     constexpr int wide = team::pack_lanes<Team, Real>(SweepSizes::kBodyNumbers),
                   body_parts = SweepSizes::kBodyNumbers / wide;
-    const int* some = swept.first != 0 ? p.w.sweeps.listed_body : nullptr;
-    Real *velocity = p.w.sweeps.body_velocity, *velocity_last = p.w.sweeps.body_velocity_last;
+    const int* some = swept.first != 0 ? static_cast<const int*>(bodies.listed) : nullptr;
+    Real *velocity = bodies.velocity, *velocity_last = bodies.velocity_last;
     team.for_each(swept.bodies * body_parts, [=](int k) {
       const int body = k / body_parts,
                 at_body = SweepSizes::kBodyNumbers * (some != nullptr ? some[body] : body) + k % body_parts * wide;
@@ -342,5 +366,11 @@ struct ColouredSweeps {
     });
   }
 };
+
+template <typename Real>
+AXION_HD inline ColouredSweeps<Real> coloured_sweeps(const Problem<Real>& p) {
+  return {packed_contacts<Real>(p.m, p.w), contact_colours<Real>(p.m, p.w), swept_free_bodies<Real>(p.w),
+          swept_geometry(p), JointResponse<Real>(p)};
+}
 
 }  // namespace axion::solver

@@ -24,68 +24,62 @@ namespace axion::solver {
 
 // last_impulse: impulses before the sweep.
 template <typename Real, typename Team>
-AXION_HD inline void note_sweep(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.row_count() - p.limit_base(),
-                [&](int i) { p.w.sweeps.last_impulse[p.limit_base() + i] = p.w.lambda[p.limit_base() + i]; });
+AXION_HD inline void note_sweep(const Team& team, const SweptLaws<Real>& laws, const Real* impulses,
+                                SweepHistory<Real>& history) {
+  team.for_each(laws.row_count() - laws.limit_base(),
+                [&](int i) { history.last_impulse[laws.limit_base() + i] = impulses[laws.limit_base() + i]; });
 }
 
 template <typename Real, typename Team>
-AXION_HD inline void accelerate(const Team& team, const Problem<Real>& p, int sweep, Momentum<Real>& momentum) {
-  const int base = p.limit_base(), count = p.row_count() - base;
+AXION_HD inline void accelerate(const Team& team, const SweptLaws<Real>& laws, RowSpace<Real>& u, Real* impulses,
+                                SweepHistory<Real>& history, int sweep, Momentum<Real>& momentum) {
+  const int base = laws.limit_base(), count = laws.row_count() - base;
   const auto sum_of = [&](const Real* last) {
-    return team.template sum<Real>(count, [&](int k) { return sweep_product(p, base + k, last); });
+    return team.template sum<Real>(count,
+                                   [&](int k) { return sweep_product(laws, history, impulses, base + k, last); });
   };
-  const Real size = sum_of(p.w.sweeps.last_impulse);
+  const Real size = sum_of(history.last_impulse);
   Real m = 0;
   if (sweep - momentum.first >= SweepParameters::kPlainSweeps) {
-    m = next_coefficient(momentum, size, sum_of(p.w.sweeps.swept_impulse));
+    m = next_coefficient(momentum, size, sum_of(history.swept_impulse));
   } else {
     momentum.size = momentum.least = size;
   }
-  team.for_each(count, [&](int k) { extrapolate(m, p.w.lambda[base + k], p.w.sweeps.swept_impulse[base + k]); });
-  Real *v = p.w.sweeps.row_velocity, *v_last = p.w.sweeps.row_velocity_last;
-  team.for_each(RowSpace::size(p), [=](int i) { extrapolate(m, v[i], v_last[i]); });
+  team.for_each(count, [&](int k) { extrapolate(m, impulses[base + k], history.swept_impulse[base + k]); });
+  Real *v = u.row_velocity, *v_last = u.row_velocity_last;
+  team.for_each(u.length, [=](int i) { extrapolate(m, v[i], v_last[i]); });
 }
 
 // impulse_sum: the sum of a row's impulses over the sweeps of a mean, of which this is the first or not.
 template <typename Real>
-AXION_HD inline void add_row_to_mean(const Problem<Real>& p, int row, bool first) {
-  p.w.sweeps.impulse_sum[row] = (first ? Real(0) : p.w.sweeps.impulse_sum[row]) + p.w.lambda[row];
+AXION_HD inline void add_row_to_mean(const Real* impulses, SweepHistory<Real>& history, int row, bool first) {
+  history.impulse_sum[row] = (first ? Real(0) : history.impulse_sum[row]) + impulses[row];
 }
 
 template <typename Real, typename Team>
-AXION_HD inline void add_to_mean(const Team& team, const Problem<Real>& p, bool first) {
-  team.for_each(p.row_count() - p.limit_base(), [&](int k) { add_row_to_mean(p, p.limit_base() + k, first); });
+AXION_HD inline void add_to_mean(const Team& team, const SweptLaws<Real>& laws, const Real* impulses,
+                                 SweepHistory<Real>& history, bool first) {
+  team.for_each(laws.row_count() - laws.limit_base(),
+                [&](int k) { add_row_to_mean(impulses, history, laws.limit_base() + k, first); });
 }
 
 // Moves impulses and velocities to the mean of the stretch; every law's impulses are a convex set.
 template <typename Real, typename Team>
-AXION_HD_CALL void move_to_mean(const Team& team, const Problem<Real>& p) {
+AXION_HD_CALL void move_to_mean(const Team& team, const SweptLaws<Real>& laws, const SweepHistory<Real>& history,
+                                RowSpace<Real>& u, Real* impulses) {
   const auto move = [&](int row, int count) {
     Real change[3] = {};
     bool moves = false;
     for (int k = 0; k < count; ++k) {
-      change[k] = p.w.sweeps.impulse_sum[row + k] / Real(SweepParameters::kMeanStretch) - p.w.lambda[row + k];
+      change[k] = history.impulse_sum[row + k] / Real(SweepParameters::kMeanStretch) - impulses[row + k];
       moves = moves || change[k] != Real(0);
     }
     if (!moves) return;
-    RowSpace::apply_impulses(team, p, row, count, change);
-    team.for_each(count, [&](int k) { p.w.lambda[row + k] += change[k]; });
+    u.apply_impulses(team, row, count, change);
+    team.for_each(count, [&](int k) { impulses[row + k] += change[k]; });
   };
-  for (int row = p.limit_base(); row < p.contact_base(); ++row) move(row, 1);
-  for (int i = 0; i < p.block_count(); ++i) move(p.contact_base() + 3 * i, 3);
-}
-
-// Right-hand side of the joint system at the iterate.
-template <typename Real, typename Team>
-AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.m.body_count, [&](int b) {
-    Real* rhs = body_unknowns(p, b);
-    for (int k = 0; k < 3; ++k) rhs[k] = -p.w.g_linear[b][k], rhs[3 + k] = -p.w.g_angular[b][k];
-    for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) {
-      rhs[6 + k] = -p.w.residual[node_row(p, p.m.joints[p.m.bodies[b].joint], k)];
-    }
-  });
+  for (int row = laws.limit_base(); row < laws.contact_base(); ++row) move(row, 1);
+  for (int i = 0; i < laws.block_count(); ++i) move(laws.contact_base() + 3 * i, 3);
 }
 
 // Chains of steps on the active set between sweeps: when the next is made, in sweeps, how long to wait for the one
@@ -98,29 +92,31 @@ struct ActiveSetSteps {
 
 // After a sweep. Returns whether the impulses differ from those that it left.
 template <typename Real, typename Team>
-AXION_HD inline bool try_active_set(const Team& team, const Problem<Real>& p, int sweep, Real proximal,
+AXION_HD inline bool try_active_set(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                                    RowSpace<Real>& u, Real* impulses, ActiveSet<Real>& set, int sweep, Real proximal,
                                     Momentum<Real>& momentum, ActiveSetSteps<Real>& steps) {
   if (Real(sweep) < steps.next || steps.made == SweepParameters::kActiveChains) return false;
   steps.next = Real(sweep) + steps.pause;
   steps.pause *= Real(SweepParameters::kActivePauseGrowth);
   ++steps.made;
-  if (!follow_active_set(team, p, proximal)) return false;
+  if (!follow_active_set(team, laws, system, u, impulses, set, proximal)) return false;
   momentum = {momentum.greatest, sweep};
   return true;
 }
 
 // A sweep over limits and bounded rows: those that may change are looked for with every address found once.
 template <typename Real, typename Team>
-AXION_HD inline bool sweep_single_rows(const Team& team, const Problem<Real>& p, Real share) {
-  const int base = p.limit_base(), efforts = p.effort_base() - base, single = p.contact_base() - base;
-  const Real *lambda = p.w.lambda + base, *velocity = p.w.sweeps.row_velocity;
-  const Real *start = p.w.sweeps.start_velocity + base, *compliance = p.w.sweeps.row_compliance + base;
+AXION_HD inline bool sweep_single_rows(const Team& team, const SweptLaws<Real>& laws, SweptSystem<Real>& system,
+                                       RowSpace<Real>& u, Real* impulses, Real share) {
+  const int base = laws.limit_base(), efforts = laws.effort_base() - base, single = laws.contact_base() - base;
+  const Real *lambda = impulses + base, *velocity = u.row_velocity;
+  const Real *start = system.start_velocity + base, *compliance = system.row_compliance + base;
   bool unsettled = false;
   for (int row = 0; row < single; ++row) {
     row = team.first(row, single, [=](int i) {
       return i >= efforts || lambda[i] != Real(0) || !(start[i] + velocity[i] + compliance[i] * lambda[i] >= Real(0));
     });
-    if (row < single) unsettled |= sweep_row<RowSpace>(team, p, base + row, share);
+    if (row < single) unsettled |= sweep_row(team, laws, system, u, impulses, base + row, share);
   }
   return unsettled;
 }
@@ -128,27 +124,28 @@ AXION_HD inline bool sweep_single_rows(const Team& team, const Problem<Real>& p,
 // A sweep over contacts as threads of a GPU make it, with every address found once: a GPU's compiler does not know
 // which arrays a store leaves unchanged.
 template <typename Real, typename Team>
-AXION_HD_CALL bool share_out_contacts(const Team& team, const Problem<Real>& p, Real share, bool lifts) {
-  const int base = p.limit_base(), single = p.contact_base() - base;
-  const int contacts = p.contact_count, length = RowSpace::size(p);
-  Real *lambda = p.w.lambda + base, *velocity = p.w.sweeps.row_velocity;
-  const Real *r = p.w.sweeps.start_velocity + base, *compliance = p.w.sweeps.row_compliance + base,
-             *tolerance = p.w.row_tolerance + base;
-  const Real *scale = p.w.row_scale + base, *delassus = p.w.sweeps.delassus, *gain = p.w.sweeps.contact_block,
-             *inverse = p.w.sweeps.contact_block_inverse;
-  const int* known = p.w.sweeps.delassus_known;
+AXION_HD_CALL bool share_out_contacts(const Team& team, const SweptLaws<Real>& laws, SweptSystem<Real>& system,
+                                      RowSpace<Real>& u, Real* impulses, Real share, bool lifts) {
+  const int base = laws.limit_base(), single = laws.contact_base() - base;
+  const int contacts = laws.contact_count, length = u.length;
+  Real *lambda = impulses + base, *velocity = u.row_velocity;
+  const Real *r = system.start_velocity + base, *compliance = system.row_compliance + base,
+             *tolerance = laws.row_tolerance + base;
+  const Real *scale = laws.row_scale + base, *delassus = u.columns.delassus, *gain = system.contact_block,
+             *inverse = system.contact_block_inverse;
+  const int* known = u.columns.known;
   bool unsettled = false;
   for (int i = 0; i < contacts; ++i) {
     const int row = single + 3 * i;
     const ContactImpulse<Real> last{lambda[row], lambda[row + 1], lambda[row + 2]};
     ContactImpulse<Real> v{r[row] + velocity[row] + compliance[row] * last.n, r[row + 1] + velocity[row + 1],
                            r[row + 2] + velocity[row + 2]};
-    if (p.m.is_soft) v.x += compliance[row + 1] * last.x, v.y += compliance[row + 2] * last.y;
+    if (laws.is_soft) v.x += compliance[row + 1] * last.x, v.y += compliance[row + 2] * last.y;
     const bool idle = v.n >= Real(0) && last.n == Real(0) && last.x == Real(0) && last.y == Real(0);
-    if (idle && !(lifts && slips_shut(p, i, v))) continue;
-    if (known[row] == 0) prepare_block<RowSpace>(team, p, base + row);
-    if (lifts) lift_contact(team, p, i, v, last);
-    const ContactLaw<Real> law{p.w.contacts[i].friction, scale[row], scale[row + 1], share * tolerance[row],
+    if (idle && !(lifts && slips_shut(system, i, v))) continue;
+    if (known[row] == 0) prepare_block(team, laws, system, u, impulses, base + row);
+    if (lifts) lift_contact(team, laws, system, i, v, last);
+    const ContactLaw<Real> law{laws.contacts[i].friction, scale[row], scale[row + 1], share * tolerance[row],
                                share * tolerance[row + 1]};
     const SweptContact<Real> swept = solve_swept_contact(gain + 9 * i, inverse + 3 * i, law, v, last);
     const ContactImpulse<Real> next = swept.next;
@@ -166,31 +163,34 @@ AXION_HD_CALL bool share_out_contacts(const Team& team, const Problem<Real>& p, 
 
 // Sweeps on the rows' own velocities, with steps on the active set, until `plan` is done. Returns how many.
 template <typename Real, typename Team>
-AXION_HD_CALL int make_sweeps(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
-  RowSpace::start(team, p);
+AXION_HD_CALL int make_sweeps(const Team& team, const SweptLaws<Real>& laws, SweptSystem<Real>& system,
+                              RowSpace<Real>& u, Real* impulses, SweepHistory<Real>& history, ActiveSet<Real>& set,
+                              const SweepPlan<Real>& plan) {
   Momentum<Real> momentum{plan.momentum};
   ActiveSetSteps<Real> steps;
   bool unsettled = true;
   int made = 0;
   for (; made < plan.count && unsettled; ++made) {
-    note_sweep(team, p);
+    note_sweep(team, laws, impulses, history);
     const Real tolerance = made >= SweepParameters::kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
-    const bool lifts = lifts_in(p, made);
-    unsettled = sweep_single_rows(team, p, tolerance);
+    const bool lifts = lifts_in(laws, made);
+    unsettled = sweep_single_rows(team, laws, system, u, impulses, tolerance);
     if constexpr (Team::kSharesByWarp) {
-      unsettled |= share_out_contacts(team, p, tolerance, lifts);
+      unsettled |= share_out_contacts(team, laws, system, u, impulses, tolerance, lifts);
     } else {
-      for (int i = 0; i < p.contact_count; ++i) unsettled |= sweep_contact<RowSpace>(team, p, i, tolerance, lifts);
+      for (int i = 0; i < laws.contact_count; ++i)
+        unsettled |= sweep_contact(team, laws, system, u, impulses, i, tolerance, lifts);
     }
-    for (int k = 0; k < p.moment_count; ++k) unsettled |= sweep_moment<RowSpace>(team, p, k, tolerance);
+    for (int k = 0; k < laws.moment_count; ++k)
+      unsettled |= sweep_moment(team, laws, system, u, impulses, k, tolerance);
     if (!unsettled || made + 1 == plan.count) continue;
-    if (plan.averaged) add_to_mean(team, p, made % SweepParameters::kMeanStretch == 0);
+    if (plan.averaged) add_to_mean(team, laws, impulses, history, made % SweepParameters::kMeanStretch == 0);
     if (plan.averaged && (made + 1) % SweepParameters::kMeanStretch == 0) {
-      move_to_mean(team, p);
+      move_to_mean(team, laws, history, u, impulses);
       momentum.theta = 1;
     }
-    if (try_active_set(team, p, made, plan.proximal, momentum, steps)) continue;
-    accelerate(team, p, made, momentum);
+    if (try_active_set(team, laws, system, u, impulses, set, made, plan.proximal, momentum, steps)) continue;
+    accelerate(team, laws, u, impulses, history, made, momentum);
   }
   return made;
 }

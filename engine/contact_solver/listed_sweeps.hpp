@@ -24,15 +24,13 @@
 namespace axion::solver {
 
 // Blocks of rows that are solved together: limits and bounded rows alone, contacts by three.
-template <typename Real>
-AXION_HD inline int row_block_count(const Problem<Real>& p) {
-  return p.contact_base() - p.limit_base() + p.block_count();
+AXION_HD inline int row_block_count(const RowLayout& rows) {
+  return rows.contact_base() - rows.limit_base() + rows.block_count();
 }
 
-template <typename Real>
-AXION_HD inline int first_row_of_block(const Problem<Real>& p, int block) {
-  const int single = p.contact_base() - p.limit_base();
-  return p.limit_base() + (block < single ? block : single + 3 * (block - single));
+AXION_HD inline int first_row_of_block(const RowLayout& rows, int block) {
+  const int single = rows.contact_base() - rows.limit_base();
+  return rows.limit_base() + (block < single ? block : single + 3 * (block - single));
 }
 
 struct SweptList {
@@ -40,174 +38,202 @@ struct SweptList {
 };
 
 // Visits one block after another, on velocities of the bodies; momentum in sums over the rows.
+template <typename Real>
 struct BlockSweeps {
-  template <typename Real, typename Team>
-  AXION_HD static bool sweep_block(const Team& team, const Problem<Real>& p, int row, Real share, bool lifts) {
-    if (row < p.contact_base()) return sweep_row<BodySpace>(team, p, row, share);
-    if (row >= p.moment_base()) return sweep_moment<BodySpace>(team, p, (row - p.moment_base()) / 3, share);
-    return sweep_contact<BodySpace>(team, p, (row - p.contact_base()) / 3, share, lifts);
+  BodySpace<Real> u;
+  ArrayView<Real> velocity_last;  // six a body, after the last sweep
+  SweepHistory<Real> history;
+  ArrayView<int> unsettled, listed_row;           // [nswept blocks]
+  ArrayView<int> touched, listed_body;            // [nb]
+  ArrayView<Real> change;                         // [nrow] of impulses since the round began
+  const math::Vec3<Real>*du_linear, *du_angular;  // [nb] the answer of the joints alone
+  int body_count;
+
+  template <typename Team>
+  AXION_HD bool sweep_block(const Team& team, const SweptLaws<Real>& laws, SweptSystem<Real>& system, Real* impulses,
+                            int row, Real share, bool lifts) {
+    if (row < laws.contact_base()) return sweep_row(team, laws, system, u, impulses, row, share);
+    if (row >= laws.moment_base()) {
+      return sweep_moment(team, laws, system, u, impulses, (row - laws.moment_base()) / 3, share);
+    }
+    return sweep_contact(team, laws, system, u, impulses, (row - laws.contact_base()) / 3, share, lifts);
   }
 
   // Velocities from the impulses: their change since the sweeps began moves the bodies of each tree by its response.
-  template <typename Real, typename Team>
-  AXION_HD_CALL static void renew(const Team& team, const Problem<Real>& p) {
-    const int base = p.limit_base();
-    team.for_each(p.row_count() - base,
-                  [&](int k) { p.w.dlambda[base + k] = p.w.lambda[base + k] - p.w.sweeps.start_impulse[base + k]; });
-    team.for_each(p.m.body_count, [&](int b) {
-      const Impulse<Real> sum = gather_swept_impulse(p, b, p.w.dlambda);
-      Real* f = body_unknowns(p, b);
+  template <typename Team>
+  AXION_HD_CALL void renew(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
+                           const Real* impulses) {
+    const int base = laws.limit_base();
+    team.for_each(laws.row_count() - base,
+                  [&](int k) { change[base + k] = impulses[base + k] - system.start_impulse[base + k]; });
+    team.for_each(body_count, [&](int b) {
+      const Impulse<Real> sum = u.joints.gather(b, change);
+      Real* f = u.joints.body_impulse(b);
       for (int k = 0; k < 3; ++k) f[k] = sum.linear[k], f[3 + k] = sum.angular[k];
     });
-    team.for_each(p.m.body_count, [&](int b) {
-      const int start = p.m.bodies[b].tree_start;
-      Real* u = p.w.sweeps.body_velocity + 6 * b;
-      for (int k = 0; k < 3; ++k) u[k] = p.w.du_linear[b][k], u[3 + k] = p.w.du_angular[b][k];
-      for (int i = start; i < start + p.m.bodies[b].tree_size; ++i) {
-        const Real* f = body_unknowns(p, i);
+    team.for_each(body_count, [&](int b) {
+      const int start = u.joints.tree_start(b);
+      Real* v = u.body_velocity + 6 * b;
+      for (int k = 0; k < 3; ++k) v[k] = du_linear[b][k], v[3 + k] = du_angular[b][k];
+      for (int i = start; i < start + u.joints.tree_size(b); ++i) {
+        const Real* f = u.joints.body_impulse(i);
         for (int c = 0; c < 6; ++c) {
-          const Real* column = response_column(p, i, c) + 6 * (b - start);
-          for (int k = 0; k < 6; ++k) u[k] += column[k] * f[c];
+          const Real* column = u.joints.column(i, c) + 6 * (b - start);
+          for (int k = 0; k < 6; ++k) v[k] += column[k] * f[c];
         }
       }
     });
   }
 
-  // A sweep over all blocks. Returns whether one was above `share` of its tolerance; block_unsettled: which.
-  template <typename Real, typename Team>
-  AXION_HD_CALL static bool sweep_all(const Team& team, const Problem<Real>& p, Real share, bool lifts) {
-    bool unsettled = false;
-    for (int block = 0; block < row_block_count(p); ++block) {
-      const bool moves = sweep_block(team, p, first_row_of_block(p, block), share, lifts);
-      team.for_each(1, [&](int) { p.w.sweeps.block_unsettled[block] = moves; });
-      unsettled |= moves;
+  // A sweep over all blocks. Returns whether one was above `share` of its tolerance; `unsettled`: which.
+  template <typename Team>
+  AXION_HD_CALL bool sweep_all(const Team& team, const SweptLaws<Real>& laws, SweptSystem<Real>& system, Real* impulses,
+                               Real share, bool lifts) {
+    bool some = false;
+    for (int block = 0; block < row_block_count(laws); ++block) {
+      const bool moves = sweep_block(team, laws, system, impulses, first_row_of_block(laws, block), share, lifts);
+      team.for_each(1, [&](int) { unsettled[block] = moves; });
+      some |= moves;
     }
-    return unsettled;
+    return some;
   }
 
   // listed_row, listed_body: the blocks above their tolerance and those that share a tree of bodies with them; the
   // bodies whose velocities these change. Or all of both. In their own order.
-  template <typename Real, typename Team>
-  AXION_HD_CALL static SweptList list(const Team& team, const Problem<Real>& p, bool local) {
-    const auto tree = [&](int b) { return p.m.bodies[b].tree_start; };
+  template <typename Team>
+  AXION_HD_CALL SweptList list(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>&, const Real*,
+                               bool local) {
+    const auto tree = [&](int b) { return u.joints.tree_start(b); };
     const auto touch = [&](int row) {
-      const RowBodies on = swept_bodies(p, row);
-      p.w.sweeps.body_touched[tree(on.a)] = 1;
-      if (on.b >= 0) p.w.sweeps.body_touched[tree(on.b)] = 1;
+      const RowBodies on = u.geometry.bodies(row);
+      touched[tree(on.a)] = 1;
+      if (on.b >= 0) touched[tree(on.b)] = 1;
     };
-    const auto touched = [&](int block) {
-      const RowBodies on = swept_bodies(p, first_row_of_block(p, block));
-      return p.w.sweeps.body_touched[tree(on.a)] != 0 || (on.b >= 0 && p.w.sweeps.body_touched[tree(on.b)] != 0);
+    const auto is_touched = [&](int block) {
+      const RowBodies on = u.geometry.bodies(first_row_of_block(laws, block));
+      return touched[tree(on.a)] != 0 || (on.b >= 0 && touched[tree(on.b)] != 0);
     };
-    team.for_each(p.m.body_count, [&](int b) { p.w.sweeps.body_touched[b] = local ? 0 : 1; });
+    team.for_each(body_count, [&](int b) { touched[b] = local ? 0 : 1; });
     team.for_each(1, [&](int) {
-      for (int block = 0; block < row_block_count(p); ++block) {
-        if (p.w.sweeps.block_unsettled[block] != 0) touch(first_row_of_block(p, block));
+      for (int block = 0; block < row_block_count(laws); ++block) {
+        if (unsettled[block] != 0) touch(first_row_of_block(laws, block));
       }
     });
-    const int blocks = team.filter(row_block_count(p), touched,
-                                   [&](int k, int place) { p.w.sweeps.listed_row[place] = first_row_of_block(p, k); });
+    const int blocks = team.filter(row_block_count(laws), is_touched,
+                                   [&](int k, int place) { listed_row[place] = first_row_of_block(laws, k); });
     team.for_each(1, [&](int) {
-      for (int k = 0; k < blocks; ++k) touch(p.w.sweeps.listed_row[k]);
+      for (int k = 0; k < blocks; ++k) touch(listed_row[k]);
     });
     const int bodies = team.filter(
-        p.m.body_count, [&](int b) { return p.w.sweeps.body_touched[tree(b)] != 0; },
-        [&](int b, int place) { p.w.sweeps.listed_body[place] = b; });
+        body_count, [&](int b) { return touched[tree(b)] != 0; }, [&](int b, int place) { listed_body[place] = b; });
     return {blocks, bodies};
   }
 
   // Calls f(row) for the rows of the k-th listed block.
-  template <typename Real, typename F>
-  AXION_HD static void for_each_listed_row(const Problem<Real>& p, int k, F&& f) {
-    const int row = p.w.sweeps.listed_row[k], count = swept_together(p, row);
+  template <typename F>
+  AXION_HD void for_each_listed_row(const SweptLaws<Real>& laws, int k, F&& f) const {
+    const int row = listed_row[k], count = swept_together(laws, row);
     for (int i = row; i < row + count; ++i) f(i);
   }
 
   // The start of momentum: no sweep came before, as velocities are renewed before a sweep over all blocks.
-  template <typename Real, typename Team>
-  AXION_HD static void begin(const Team& team, const Problem<Real>& p, const SweptList& list) {
+  template <typename Team>
+  AXION_HD void begin(const Team& team, const SweptLaws<Real>& laws, const Real* impulses, const SweptList& list) {
     team.for_each(list.blocks, [&](int k) {
-      for_each_listed_row(p, k, [&](int row) { p.w.sweeps.swept_impulse[row] = p.w.lambda[row]; });
+      for_each_listed_row(laws, k, [&](int row) { history.swept_impulse[row] = impulses[row]; });
     });
     team.for_each(list.bodies, [&](int k) {
-      const int at = 6 * p.w.sweeps.listed_body[k];
-      for (int i = at; i < at + 6; ++i) p.w.sweeps.body_velocity_last[i] = p.w.sweeps.body_velocity[i];
+      const int at = 6 * listed_body[k];
+      for (int i = at; i < at + 6; ++i) velocity_last[i] = u.body_velocity[i];
     });
   }
 
-  template <typename Real, typename Team>
-  AXION_HD_CALL static bool sweep(const Team& team, const Problem<Real>& p, const SweptList& list, Real share,
-                                  bool lifts) {
+  template <typename Team>
+  AXION_HD_CALL bool sweep(const Team& team, const SweptLaws<Real>& laws, SweptSystem<Real>& system, Real* impulses,
+                           const SweptList& list, Real share, bool lifts) {
     team.for_each(list.blocks, [&](int k) {
-      for_each_listed_row(p, k, [&](int row) { p.w.sweeps.last_impulse[row] = p.w.lambda[row]; });
+      for_each_listed_row(laws, k, [&](int row) { history.last_impulse[row] = impulses[row]; });
     });
-    bool unsettled = false;
-    for (int k = 0; k < list.blocks; ++k) unsettled |= sweep_block(team, p, p.w.sweeps.listed_row[k], share, lifts);
-    return unsettled;
+    bool some = false;
+    for (int k = 0; k < list.blocks; ++k) {
+      some |= sweep_block(team, laws, system, impulses, listed_row[k], share, lifts);
+    }
+    return some;
   }
 
   // Extrapolates impulses and velocities after a sweep. `means`: impulses are summed for a mean, of which this is the
   // first or not; impulse_sum: the sum.
-  template <typename Real, typename Team>
-  AXION_HD_CALL static void accelerate(const Team& team, const Problem<Real>& p, const SweptList& list,
-                                       Momentum<Real>& momentum, bool means, bool first) {
+  template <typename Team>
+  AXION_HD_CALL void accelerate(const Team& team, const SweptLaws<Real>& laws, Real* impulses, const SweptList& list,
+                                Momentum<Real>& momentum, bool means, bool first) {
     if (means) {
-      team.for_each(list.blocks,
-                    [&](int k) { for_each_listed_row(p, k, [&](int row) { add_row_to_mean(p, row, first); }); });
+      team.for_each(list.blocks, [&](int k) {
+        for_each_listed_row(laws, k, [&](int row) { add_row_to_mean(impulses, history, row, first); });
+      });
     }
     const auto sum_of = [&](const Real* last) {
       return team.template sum<Real>(list.blocks, [&](int k) {
         Real sum = 0;
-        for_each_listed_row(p, k, [&](int row) { sum += sweep_product(p, row, last); });
+        for_each_listed_row(laws, k, [&](int row) { sum += sweep_product(laws, history, impulses, row, last); });
         return sum;
       });
     };
-    const Real size = sum_of(p.w.sweeps.last_impulse);
-    const Real m = next_coefficient(momentum, size, sum_of(p.w.sweeps.swept_impulse));
+    const Real size = sum_of(history.last_impulse);
+    const Real m = next_coefficient(momentum, size, sum_of(history.swept_impulse));
     team.for_each(list.blocks, [&](int k) {
-      for_each_listed_row(p, k, [&](int row) { extrapolate(m, p.w.lambda[row], p.w.sweeps.swept_impulse[row]); });
+      for_each_listed_row(laws, k, [&](int row) { extrapolate(m, impulses[row], history.swept_impulse[row]); });
     });
     team.for_each(list.bodies, [&](int k) {
-      const int at = 6 * p.w.sweeps.listed_body[k];
-      for (int i = at; i < at + 6; ++i) extrapolate(m, p.w.sweeps.body_velocity[i], p.w.sweeps.body_velocity_last[i]);
+      const int at = 6 * listed_body[k];
+      for (int i = at; i < at + 6; ++i) extrapolate(m, u.body_velocity[i], velocity_last[i]);
     });
   }
 
   // Impulses to the mean of `count` sweeps; velocities are renewed next.
-  template <typename Real, typename Team>
-  AXION_HD static void move_to_mean(const Team& team, const Problem<Real>& p, const SweptList& list, int count) {
+  template <typename Team>
+  AXION_HD void move_to_mean(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>&, Real* impulses,
+                             const SweptList& list, int count) {
     team.for_each(list.blocks, [&](int k) {
-      for_each_listed_row(p, k, [&](int row) { p.w.lambda[row] = p.w.sweeps.impulse_sum[row] / Real(count); });
+      for_each_listed_row(laws, k, [&](int row) { impulses[row] = history.impulse_sum[row] / Real(count); });
     });
   }
 
   // Nothing to do: a sweep a row at a time changes the rows' own impulses.
-  template <typename Real, typename Team>
-  AXION_HD static void keep_impulses(const Team&, const Problem<Real>&, const SweptList&) {}
+  template <typename Team>
+  AXION_HD void keep_impulses(const Team&, const SweptLaws<Real>&, const SweptSystem<Real>&, Real*, const SweptList&) {}
 };
+
+template <typename Real>
+AXION_HD inline BlockSweeps<Real> block_sweeps(const Problem<Real>& p) {
+  const auto& w = p.w.sweeps;
+  return {body_space(p),     w.body_velocity_last, sweep_history<Real>(p.w),
+          w.block_unsettled, w.listed_row,         w.body_touched,
+          w.listed_body,     p.w.dlambda,          p.w.du_linear,
+          p.w.du_angular,    p.m.body_count};
+}
 
 // Makes the sweeps that `plan` asks for; plan.count is a number of sweeps over all blocks, and a sweep over a list
 // counts as its share of them. `sweeps` is the form in which they are made:
-//   renew(team, p)                                  velocities from the impulses of the rows
-//   sweep_all(team, p, share, lifts)                whether a block was above `share` of its tolerance
-//   list(team, p, local)                            what a stretch is over: what that sweep found, or all
+//   renew          velocities from the impulses of the rows
+//   sweep_all      whether a block was above `share` of its tolerance
+//   list           what a stretch is over: what that sweep found, or all
 //   begin, sweep, accelerate, move_to_mean          a stretch
-//   keep_impulses(team, p, list)                    its impulses to the rows
+//   keep_impulses  its impulses to the rows
 // Returns how many sweeps were made, of all blocks or of a list.
 template <typename Sweeps, typename Real, typename Team>
-AXION_HD_CALL int sweep_where_needed(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan,
-                                     const Sweeps& sweeps) {
+AXION_HD_CALL int sweep_where_needed(const Team& team, const SweptLaws<Real>& laws, SweptSystem<Real>& system,
+                                     Real* impulses, const SweepPlan<Real>& plan, Sweeps& sweeps) {
   Momentum<Real> momentum{plan.momentum};
-  const int blocks = row_block_count(p), enough = PileSweepParameters::kStretchVisits * blocks;
+  const int blocks = row_block_count(laws), enough = PileSweepParameters::kStretchVisits * blocks;
   int left = plan.count * blocks, done = 0;
   for (int stretch = 0; left > 0; ++stretch) {
     const bool is_long = (plan.count - SweepParameters::kLongSweeps) * blocks >= left;
-    sweeps.renew(team, p);
+    sweeps.renew(team, laws, system, impulses);
     ++done;
     const Real tolerance = is_long ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
-    if (!sweeps.sweep_all(team, p, tolerance, lifts_in(p, done - 1))) return done;
-    const auto list = sweeps.list(team, p, plan.local);
-    sweeps.begin(team, p, list);
+    if (!sweeps.sweep_all(team, laws, system, impulses, tolerance, lifts_in(laws, done - 1))) return done;
+    const auto list = sweeps.list(team, laws, system, impulses, plan.local);
+    sweeps.begin(team, laws, impulses, list);
     momentum.size = momentum.least = std::numeric_limits<Real>::max();
     const int means =
         plan.averaged ? PileSweepParameters::kMeanUnit * (1 + stretch % PileSweepParameters::kMeanUnits) : 0;
@@ -220,14 +246,14 @@ AXION_HD_CALL int sweep_where_needed(const Team& team, const Problem<Real>& p, c
     int made = 0;
     for (bool unsettled = true; unsettled && goes_on(made); ++made) {
       const Real share = made >= SweepParameters::kLongSweeps ? greater(plan.tolerance, plan.coarse) : plan.tolerance;
-      unsettled = sweeps.sweep(team, p, list, share, lifts_in(p, done + made));
-      sweeps.accelerate(team, p, list, momentum, plan.averaged, made == 0);
+      unsettled = sweeps.sweep(team, laws, system, impulses, list, share, lifts_in(laws, done + made));
+      sweeps.accelerate(team, laws, impulses, list, momentum, plan.averaged, made == 0);
     }
     if (plan.averaged && made == means) {
-      sweeps.move_to_mean(team, p, list, means);
+      sweeps.move_to_mean(team, laws, system, impulses, list, means);
       momentum.theta = 1;
     }
-    sweeps.keep_impulses(team, p, list);
+    sweeps.keep_impulses(team, laws, system, impulses, list);
     left -= blocks + made * list.blocks;
     done += made;
   }

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "engine/contact_solver/parameters.hpp"
-#include "engine/problem/problem.hpp"
+#include "engine/contact_solver/sweep_views.hpp"
 
 namespace axion::solver {
 
@@ -52,9 +52,10 @@ AXION_HD inline void extrapolate(Real m, Real& value, Real& last) {
 // A row's part of the product of f with the change of its impulse since `last`: |f|² from the impulses before the
 // sweep, f · (g − g_last) from swept_impulse.
 template <typename Real>
-AXION_HD inline Real sweep_product(const Problem<Real>& p, int row, const Real* last) {
-  const Real f = p.w.lambda[row] - p.w.sweeps.last_impulse[row];
-  return p.w.row_scale[row] * f * (p.w.lambda[row] - last[row]);
+AXION_HD inline Real sweep_product(const SweptLaws<Real>& laws, const SweepHistory<Real>& history, const Real* impulses,
+                                   int row, const Real* last) {
+  const Real f = impulses[row] - history.last_impulse[row];
+  return laws.row_scale[row] * f * (impulses[row] - last[row]);
 }
 
 }  // namespace axion::solver

@@ -20,13 +20,41 @@ namespace axion::solver {
 
 // Where columns of D are too long. Returns how many sweeps were made.
 template <typename Real, typename Team>
-AXION_HD_CALL int sweep_many(const Team& team, const Problem<Real>& p, const SweepPlan<Real>& plan) {
-  if (!p.m.is_soft && ColouredSweeps::serves(p)) {
-    const ColouredSweeps sweeps = ColouredSweeps::start(team, p);
-    if (sweeps.all.colours >= 0) return sweep_where_needed(team, p, plan, sweeps);
+AXION_HD_CALL int sweep_many(const Team& team, const Problem<Real>& p, const SweptLaws<Real>& laws,
+                             SweptSystem<Real>& system, const SweepPlan<Real>& plan) {
+  if (!laws.is_soft && contact_groups<Real>(p.m) > 0) {
+    ColouredSweeps<Real> sweeps = coloured_sweeps(p);
+    sweeps.start(team, laws, system, p.w.lambda);
+    if (sweeps.all.colours >= 0) return sweep_where_needed(team, laws, system, p.w.lambda, plan, sweeps);
   }
-  if (!plan.reuse_factors) note_all_blocks(team, p);
-  return sweep_where_needed(team, p, plan, BlockSweeps{});
+  BlockSweeps<Real> sweeps = block_sweeps(p);
+  if (!plan.reuse_factors) note_all_blocks(team, laws, system, sweeps.u);
+  return sweep_where_needed(team, laws, system, p.w.lambda, plan, sweeps);
+}
+
+// Where they are short.
+template <typename Real, typename Team>
+AXION_HD_CALL int sweep_few(const Team& team, const Problem<Real>& p, const SweptLaws<Real>& laws,
+                            SweptSystem<Real>& system, const SweepPlan<Real>& plan) {
+  RowSpace<Real> u = row_space(p);
+  if (!plan.reuse_factors) u.columns.forget(team);
+  u.start(team, p.w.du_linear, p.w.du_angular);
+  SweepHistory<Real> history = sweep_history<Real>(p.w);
+  ActiveSet<Real> set = active_set(p);
+  return make_sweeps(team, laws, system, u, p.w.lambda, history, set, plan);
+}
+
+// Right-hand side of the joint system at the iterate.
+template <typename Real, typename Team>
+AXION_HD inline void set_joint_rhs(const Team& team, const Problem<Real>& p) {
+  team.for_each(p.limit_base(), [&](int i) { p.w.row_rhs[i] = p.w.residual[i]; });
+  team.for_each(p.m.body_count, [&](int b) {
+    Real* rhs = body_unknowns(p, b);
+    for (int k = 0; k < 3; ++k) rhs[k] = -p.w.g_linear[b][k], rhs[3 + k] = -p.w.g_angular[b][k];
+    for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) {
+      rhs[6 + k] = -p.w.row_rhs[node_row(p, p.m.joints[p.m.bodies[b].joint], k)];
+    }
+  });
 }
 
 // Closes the loops in the answer that solve_joints left.
@@ -63,12 +91,13 @@ AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<R
   }
   if (has_loop_rows(p)) start_loops(team, p);
   int sweeps = 0;
-  if (RowSpace::serves(p)) {
-    if (!plan.reuse_factors) RowSpace::forget(team, p);
-    sweeps = make_sweeps(team, p, plan);
+  const SweptLaws<Real> laws = swept_laws(p);
+  SweptSystem<Real> system = swept_system<Real>(p.w);
+  if (delassus_serves<Real>(p.m, laws)) {
+    sweeps = sweep_few(team, p, laws, system, plan);
   } else {
     if (!plan.reuse_factors) find_joint_response(team, p);
-    sweeps = sweep_many(team, p, plan);
+    sweeps = sweep_many(team, p, laws, system, plan);
   }
   team.for_each(p.row_count() - p.limit_base(), [&](int i) {
     const int row = p.limit_base() + i;
@@ -77,8 +106,8 @@ AXION_HD_CALL SweepResult<Real> sweep_contacts(const Team& team, const Problem<R
   });
   respond(team, p);
   if (has_loop_rows(p)) close_loops(team, p);
-  const Real share = rotation_bound(team, p);
-  advance(team, p, share);
+  const Real share = rotation_bound<Real>(team, p.m, p.s.dt, p.w.du_angular);
+  advance<Real>(team, iterate_size(p), present_iterate<Real>(p.w), newton_direction<Real>(p.w), share);
   return {share, sweeps};
 }
 

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "engine/contact_solver/parameters.hpp"
-#include "engine/problem/residual.hpp"
+#include "engine/problem/natural_residuals.hpp"
 
 namespace axion::solver {
 

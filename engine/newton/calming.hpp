@@ -30,19 +30,21 @@ AXION_HD inline bool is_forced(const Team& team, const Problem<Real>& p) {
 
 // m/s, of the iterate.
 template <typename Real, typename Team>
-AXION_HD_RARE Real fastest_body(const Team& team, const Problem<Real>& p) {
-  return team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(p.w.v_plus[b]); });
+AXION_HD_RARE Real fastest_body(const Team& team, int count, const math::Vec3<Real>* v_plus) {
+  return team.template max<Real>(count, [&](int b) { return math::norm(v_plus[b]); });
 }
 
 // The share of what was gained that makes no body faster than it may become; 1 where none does.
 template <typename Real, typename Team>
-AXION_HD_RARE Real calm_share(const Team& team, const Problem<Real>& p) {
-  const Real fast = constraints::fastest_pull(p.s);
-  const Real least = Real(CalmingParameters::kLeastGain) * p.s.dt;
-  const Real excess = team.template max<Real>(p.m.body_count, [&](int b) {
-    const Real before = math::norm(p.w.v[b]), after = math::norm(p.w.v_plus[b]), most = greater(fast, before);
+AXION_HD_RARE Real calm_share(const Team& team, int count, const model::StepSettings<Real>& s,
+                              const math::Vec3<Real>* v, const math::Vec3<Real>* v_plus,
+                              const math::Vec3<Real>* v_tilde) {
+  const Real fast = constraints::fastest_pull(s);
+  const Real least = Real(CalmingParameters::kLeastGain) * s.dt;
+  const Real excess = team.template max<Real>(count, [&](int b) {
+    const Real before = math::norm(v[b]), after = math::norm(v_plus[b]), most = greater(fast, before);
     if (after <= most) return Real(0);
-    const Real gained = after - before - math::norm(p.w.v_tilde[b] - p.w.v[b]);
+    const Real gained = after - before - math::norm(v_tilde[b] - v[b]);
     if (gained <= least) return Real(0);
     const Real share = (most - before) / gained;  // NaN, of an iterate that is: no share
     return share > Real(0) ? (share < Real(1) ? 1 - share : Real(0)) : Real(1);

@@ -120,7 +120,7 @@ AXION_HD_RARE Real fastest_closing(const Team& team, const Problem<Real>& p) {
     Real speed = 0;
     with_closing_lock<Real>(p.m, i, [&](const auto& lock, int row, int count) {
       if (lock.softness < 0 || constraints::goes_by_law<Real>(p.m, p.w, lock)) return;
-      const Real off = start_error<Real>(p.w, row, count), most = greatest_recovery(p, off);
+      const Real off = start_error<Real>(p.w, row, count), most = greatest_recovery(p.s, off);
       if (!(off > met)) return;
       speed = off / p.s.dt < most ? off / p.s.dt : most;
     });
@@ -185,26 +185,29 @@ AXION_HD_RARE bool ease_locks(const Team& team, const Problem<Real>& p, bool pus
 
 // J(q⁻) u⁺ of a row of a loop joint or of an equality.
 template <typename Real>
-AXION_HD inline Real lock_velocity(const Problem<Real>& p, const model::JointData<Real>& joint, int row) {
-  return constraints::row_velocity(p.w.row_start[row], joint.child, joint.parent, p.w.v_plus, p.w.omega_plus);
+AXION_HD inline Real lock_velocity(const model::ModelView<Real>&, const LockStarts<Real>& starts,
+                                   const BodyVelocities<Real>& u, const model::JointData<Real>& joint, int row) {
+  return constraints::row_velocity(starts.row_start[row], joint.child, joint.parent, u.linear, u.angular);
 }
 template <typename Real>
-AXION_HD inline Real lock_velocity(const Problem<Real>& p, const model::TendonData<Real>& equality, int) {
-  return constraints::tendon_velocity<Real>(p.m, equality, p.w.tendon_force, p.w.v_plus, p.w.omega_plus);
+AXION_HD inline Real lock_velocity(const model::ModelView<Real>& m, const LockStarts<Real>& starts,
+                                   const BodyVelocities<Real>& u, const model::TendonData<Real>& equality, int) {
+  return constraints::tendon_velocity<Real>(m, equality, starts.tendon_force, u.linear, u.angular);
 }
 
 // After a step: how far what was eased is off at its end, to first order.
 template <typename Real, typename Team>
-AXION_HD_RARE void note_easing(const Team& team, const Problem<Real>& p) {
-  team.for_each(closing_lock_count<Real>(p.m), [&](int i) {
-    with_closing_lock<Real>(p.m, i, [&](const auto& lock, int row, int count) {
-      if (lock.softness < 0 || !(p.w.eased[lock.softness] > Real(0))) return;
+AXION_HD_RARE void note_easing(const Team& team, const model::ModelView<Real>& m, Real dt,
+                               const LockStarts<Real>& starts, const BodyVelocities<Real>& u, Real* eased) {
+  team.for_each(closing_lock_count<Real>(m), [&](int i) {
+    with_closing_lock<Real>(m, i, [&](const auto& lock, int row, int count) {
+      if (lock.softness < 0 || !(eased[lock.softness] > Real(0))) return;
       Real square = 0;
       for (int k = row; k < row + count; ++k) {
-        const Real off = p.w.lock_start_error[k] + p.s.dt * lock_velocity(p, lock, k);
+        const Real off = starts.error[k] + dt * lock_velocity(m, starts, u, lock, k);
         square += off * off;
       }
-      p.w.eased[lock.softness] = greater(std::sqrt(square), Real(std::numeric_limits<Real>::min()));
+      eased[lock.softness] = greater(std::sqrt(square), Real(std::numeric_limits<Real>::min()));
     });
   });
 }

@@ -26,8 +26,10 @@ struct NewtonResult {
 
 // How far the iterate turns any body beyond where u⁻ would, rad.
 template <typename Real, typename Team>
-AXION_HD inline Real turn_from_last(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* omega) {
-  return greatest_turn(team, p, Real(AttemptParameters::kMostTurn), [&](int b) { return omega[b] - p.w.omega[b]; });
+AXION_HD inline Real turn_from_last(const Team& team, const model::ModelView<Real>& m, Real dt,
+                                    const math::Vec3<Real>* omega, const math::Vec3<Real>* last) {
+  return greatest_turn<Real>(team, m, dt, Real(AttemptParameters::kMostTurn),
+                             [&](int b) { return omega[b] - last[b]; });
 }
 
 // What a joint mode needs before its first iteration; the weights of BLENDED are those that choose_force_steps found.
@@ -45,7 +47,8 @@ AXION_HD inline void prepare_mode(const Team& team, const Problem<Real>& p) {
 // from the last velocity.
 template <typename Real, typename Team>
 AXION_HD inline bool joints_failed(const Team& team, const Problem<Real>& p) {
-  if (turn_from_last(team, p, p.w.omega_plus) > Real(AttemptParameters::kMostTurn)) return true;
+  if (turn_from_last<Real>(team, p.m, p.s.dt, p.w.omega_plus, p.w.omega) > Real(AttemptParameters::kMostTurn))
+    return true;
   const Real locks =
       team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural_residual[i] / p.w.row_tolerance[i]; });
   allow_moment_rounding(team, p, Real(1));
@@ -87,20 +90,22 @@ AXION_HD_RARE bool ease_unmet(const Team& team, const Problem<Real>& p, Real rat
     return team.template max<Real>(p.m.lock_count, [&](int i) { return p.w.natural_residual[i]; });
   };
   const bool failed = pushed || (unsolved && (closing > least || !(opening() <= least)));
-  return (failed || calm_share(team, p) < Real(1)) && ease_locks(team, p, pushed);
+  return (failed || calm_share<Real>(team, p.m.body_count, p.s, p.w.v, p.w.v_plus, p.w.v_tilde) < Real(1)) &&
+         ease_locks(team, p, pushed);
 }
 
 // Solves again while bodies are thrown. Where they are as fast without any push, what throws them is something else,
 // and a step that was solved has its push again. Returns the worst residual ratio of the iterate that is left.
 template <typename Real, typename Team>
 AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
-  const Real thrown = fastest_body(team, p);
+  const Real thrown = fastest_body<Real>(team, p.m.body_count, p.w.v_plus);
   const bool was_solved = ratio <= Real(1);
   for (int k = 0; k < 3; ++k) {
-    const Real share = calm_share(team, p);
+    const Real share = calm_share<Real>(team, p.m.body_count, p.s, p.w.v, p.w.v_plus, p.w.v_tilde);
     if (!(share < Real(1))) return ratio;
     const bool pushes_again = k == 2;
-    if (pushes_again && !(was_solved && fastest_body(team, p) > Real(CalmingParameters::kAsFast) * thrown))
+    if (pushes_again && !(was_solved && fastest_body<Real>(team, p.m.body_count, p.w.v_plus) >
+                                            Real(CalmingParameters::kAsFast) * thrown))
       return ratio;
     p.s.push_share = k == 0 ? share : Real(pushes_again ? 1 : 0);
     if (p.m.is_soft) constraints::soften_contacts(team, p.m, p.w, p.s, p.contact_count);
@@ -116,7 +121,7 @@ AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& c
 template <typename Real, typename Team>
 AXION_HD_RARE Real attempt_giving(const Team& team, Problem<Real>& p, NewtonCounts& counts, bool again) {
   const auto& w = p.w;
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.v, w.omega, w.lambda);
+  copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), Iterate<Real>{p.w.v, p.w.omega, p.w.lambda});
   if (again) team.for_each(3 * p.contact_count, [&](int i) { w.lambda[p.contact_base() + i] = 0; });
   const Real ratio = attempt(team, p, counts, false);
   return ratio <= Real(1) ? calm_down(team, p, counts, ratio) : ratio;
@@ -129,13 +134,12 @@ AXION_HD_RARE Real attempt_giving(const Team& team, Problem<Real>& p, NewtonCoun
 template <typename Real, typename Team>
 AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
   using model::Giving;
-  const auto& w = p.w;
-  const bool again = give_as_last(team, p), was_solved = ratio <= Real(1);
+  const bool again = give_as_last(team, deep_contacts(p)), was_solved = ratio <= Real(1);
   Giving kept = p.s.giving;
   Real kept_share = p.s.push_share;
   const auto keep = [&] {
     kept = p.s.giving, kept_share = p.s.push_share;
-    copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+    copy_iterate(team, iterate_size(p), kept_iterate<Real>(p.w), present_iterate<Real>(p.w));
   };
   keep();
   const Giving chain[3] = {Giving::kStuck, Giving::kStuckElseSmooth, Giving::kAll};
@@ -143,17 +147,17 @@ AXION_HD_RARE Real give_way(const Team& team, Problem<Real>& p, NewtonCounts& co
   for (int k = 0; k < 3 && !(chain[k] == Giving::kAll && is_solved); ++k) {
     p.s.giving = chain[k], p.s.push_share = 1;
     mark_giving(team, p);
-    if (chain[k] == Giving::kStuck && !any_gives(team, p)) continue;
+    if (chain[k] == Giving::kStuck && !any_gives(team, deep_contacts(p))) continue;
     const Real its = attempt_giving(team, p, counts, again);
     if (!(its <= Real(1))) continue;
-    if (chain[k] == Giving::kAll ? !any_sinks(team, p) : !any_stays(team, p)) return its;
+    if (chain[k] == Giving::kAll ? !any_sinks(team, deep_contacts(p)) : !any_stays(team, deep_contacts(p))) return its;
     if (chain[k] != Giving::kStuck) continue;
     keep();
     is_solved = true;
   }
   p.s.giving = kept, p.s.push_share = kept_share;
   mark_giving(team, p);
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
+  copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), kept_iterate<Real>(p.w));
   return evaluate(team, p);
 }
 
@@ -175,8 +179,7 @@ AXION_HD_RARE bool is_pushed_in_vain(const Team& team, const Problem<Real>& p, b
 // the better of both.
 template <typename Real, typename Team>
 AXION_HD_RARE Real stop_pushing(const Team& team, Problem<Real>& p, NewtonResult<Real>& result) {
-  const auto& w = p.w;
-  copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+  copy_iterate(team, iterate_size(p), kept_iterate<Real>(p.w), present_iterate<Real>(p.w));
   p.s.limit_share = 0;
   start_at_last(team, p);
   const Real ratio = attempt(team, p, result.counts, false);
@@ -185,7 +188,7 @@ AXION_HD_RARE Real stop_pushing(const Team& team, Problem<Real>& p, NewtonResult
     return ratio;
   }
   p.s.limit_share = 1;
-  copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
+  copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), kept_iterate<Real>(p.w));
   return evaluate(team, p);
 }
 
@@ -200,15 +203,17 @@ AXION_HD_CALL void fall_back(const Team& team, Problem<Real>& p, NewtonResult<Re
   const bool may_fall_back = p.m.lock_count > 0 && p.s.constraint_level == model::ConstraintLevel::kPosition;
   for (int k = 0; k < 2 && may_fall_back; ++k) {
     if (!joints_failed(team, p)) break;
-    const bool whirled = turn_from_last(team, p, w.omega_plus) > Real(AttemptParameters::kMostTurn);
+    const bool whirled =
+        turn_from_last<Real>(team, p.m, p.s.dt, w.omega_plus, w.omega) > Real(AttemptParameters::kMostTurn);
     if (chain[k] == asked || asked == JointMode::kLinearised) continue;
     const JointMode last = p.joint_mode;
-    copy_iterate(team, p, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda, w.v_plus, w.omega_plus, w.lambda);
+    copy_iterate(team, iterate_size(p), kept_iterate<Real>(p.w), present_iterate<Real>(p.w));
     p.joint_mode = chain[k];
     start_at_last(team, p);
     prepare_mode(team, p);
     const Real ratio = attempt(team, p, result.counts, false);
-    const bool whirls = turn_from_last(team, p, w.omega_plus) > Real(AttemptParameters::kMostTurn);
+    const bool whirls =
+        turn_from_last<Real>(team, p.m, p.s.dt, w.omega_plus, w.omega) > Real(AttemptParameters::kMostTurn);
     const Real its_rank = rank_attempt(team, p, ratio);
     if (whirls == whirled ? its_rank < rank || !(rank == rank) : whirled) {
       result.ratio = ratio, rank = its_rank;
@@ -217,7 +222,7 @@ AXION_HD_CALL void fall_back(const Team& team, Problem<Real>& p, NewtonResult<Re
     }
     p.joint_mode = last;
     prepare_mode(team, p);
-    copy_iterate(team, p, w.v_plus, w.omega_plus, w.lambda, w.newton.kept_v, w.newton.kept_omega, w.newton.kept_lambda);
+    copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), kept_iterate<Real>(p.w));
     evaluate(team, p);
   }
 }
@@ -231,7 +236,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
   if (solved < 0) {
     start_at_last(team, p);
   } else {
-    match_impulses(team, p, w.newton.solved, w.newton.solved_moment, solved);
+    match_impulses<Real>(team, p.rows(), w.contacts, {w.newton.solved, w.newton.solved_moment, solved}, w.lambda);
   }
   const model::JointMode asked = p.joint_mode;
   prepare_mode(team, p);
@@ -245,7 +250,7 @@ AXION_HD inline NewtonResult<Real> solve(const Team& team, Problem<Real>& p, int
     fall_back(team, p, result);
   }
   if (is_forced(team, p)) result.ratio = calm_down(team, p, result.counts, result.ratio);
-  if (!p.m.is_soft && should_give_way(team, p, result.ratio)) {
+  if (!p.m.is_soft && should_give_way(team, deep_contacts(p), result.ratio)) {
     result.ratio = give_way(team, p, result.counts, result.ratio);
   }
   if (!p.m.is_soft && is_pushed_in_vain(team, p, result.ratio <= Real(1))) {

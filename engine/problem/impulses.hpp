@@ -4,7 +4,7 @@
 #include "engine/constraints/contact_rows.hpp"
 #include "engine/lanes/number.hpp"
 #include "engine/model/body_joints.hpp"
-#include "engine/problem/problem.hpp"
+#include "engine/problem/problem_views.hpp"
 
 namespace axion::solver {
 
@@ -29,83 +29,86 @@ struct Impulse {
 // Calls f with each row of a joint that solvers may eliminate by itself, Δλ = −(r + J Δu)/C: limits and efforts of its
 // axes.
 template <typename Real, typename F>
-AXION_HD inline void for_each_condensed_row(const Problem<Real>& p, const model::JointData<Real>& joint, F&& f) {
+AXION_HD inline void for_each_condensed_row(const model::ModelView<Real>& m, const model::JointData<Real>& joint,
+                                            F&& f) {
   for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
-    const model::AxisData<Real>& axis = p.m.axes[i];
-    if (axis.limit >= 0) f(p.limit_base() + axis.limit);
-    for (int e = 0; e < axis.effort_count; ++e) f(p.effort_base() + axis.effort_start + e);
+    const model::AxisData<Real>& axis = m.axes[i];
+    if (axis.limit >= 0) f(m.limit_base() + axis.limit);
+    for (int e = 0; e < axis.effort_count; ++e) f(m.effort_base() + axis.effort_start + e);
   }
 }
 
 template <typename Real>
-AXION_HD inline void add_joint_impulse(const Problem<Real>& p, int j, bool on_child, const model::Row<Real>* lock_rows,
-                                       const Real* lambda, Impulse<Real>& sum) {
-  const model::JointData<Real>& joint = p.m.joints[j];
+AXION_HD inline void add_joint_impulse(const ImpulseRows<Real>& rows, int j, bool on_child,
+                                       const model::Row<Real>* lock_rows, const Real* lambda, Impulse<Real>& sum) {
+  const model::JointData<Real>& joint = rows.m.joints[j];
   const int locks = joint.translation_lock_count + joint.rotation_lock_count;
   for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) sum.add(lock_rows[i], lambda[i], on_child);
   for (int axis = joint.axis_start; axis < joint.axis_start + joint.axis_count; ++axis) {
-    sum.add(p.w.row[p.axis_base() + axis], lambda[p.axis_base() + axis], on_child);
+    const int row = rows.m.axis_base() + axis;
+    sum.add(rows.row[row], lambda[row], on_child);
   }
-  for_each_condensed_row(p, joint, [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
+  for_each_condensed_row(rows.m, joint, [&](int row) { sum.add(rows.row[row], lambda[row], on_child); });
 }
 
 template <typename Real>
-AXION_HD inline void add_contact_impulses(const Problem<Real>& p, int b, const Real* lambda, Impulse<Real>& sum) {
-  for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
-    const int i = p.w.contact_list[k];
-    const bool on_a = p.w.contacts[i].body_a == b;
-    for (int row = p.contact_base() + 3 * i; row < p.contact_base() + 3 * i + 3; ++row) {
-      sum.add(p.w.row[row], lambda[row], on_a);
+AXION_HD inline void add_contact_impulses(const ImpulseRows<Real>& rows, int b, const Real* lambda,
+                                          Impulse<Real>& sum) {
+  for (int k = rows.contact_start[b]; k < rows.contact_start[b + 1]; ++k) {
+    const int i = rows.contact_list[k], first = rows.m.contact_base() + 3 * i;
+    const bool on_a = rows.contacts[i].body_a == b;
+    for (int row = first; row < first + 3; ++row) {
+      sum.add(rows.row[row], lambda[row], on_a);
     }
   }
 }
 
 // Calls f(row, sign) for the limit and the efforts of an axis; sign is that of their J beside the axis row's.
 template <typename Real, typename F>
-AXION_HD inline void for_each_row_of_axis(const Problem<Real>& p, int axis, F&& f) {
-  const model::AxisData<Real>& a = p.m.axes[axis];
-  if (a.limit >= 0) f(p.limit_base() + a.limit, p.w.limit_side[a.limit] < 0 ? Real(1) : Real(-1));
-  for (int e = 0; e < a.effort_count; ++e) f(p.effort_base() + a.effort_start + e, Real(1));
+AXION_HD inline void for_each_row_of_axis(const model::ModelView<Real>& m, const int* limit_side, int axis, F&& f) {
+  const model::AxisData<Real>& a = m.axes[axis];
+  if (a.limit >= 0) f(m.limit_base() + a.limit, limit_side[a.limit] < 0 ? Real(1) : Real(-1));
+  for (int e = 0; e < a.effort_count; ++e) f(m.effort_base() + a.effort_start + e, Real(1));
 }
 
 // The impulse of `lambda` along tendon t: of all that acts along it, or of its lock.
 template <typename Real>
-AXION_HD_RARE Real impulse_along(const Problem<Real>& p, int t, const Real* lambda) {
-  const model::TendonData<Real>& tendon = p.m.tendons[t];
+AXION_HD_RARE Real impulse_along(const ImpulseRows<Real>& rows, int t, const Real* lambda) {
+  const model::TendonData<Real>& tendon = rows.m.tendons[t];
   if (tendon.axis < 0) return lambda[tendon.lock];
-  Real sum = lambda[p.axis_base() + tendon.axis];
-  for_each_row_of_axis(p, tendon.axis, [&](int row, Real sign) { sum += sign * lambda[row]; });
+  Real sum = lambda[rows.m.axis_base() + tendon.axis];
+  for_each_row_of_axis(rows.m, rows.limit_side, tendon.axis, [&](int row, Real sign) { sum += sign * lambda[row]; });
   return sum;
 }
 
 // Adds to an impulse on body b that of all tendons, impulse(t) along tendon t.
 template <typename Real, typename F>
-AXION_HD_RARE void add_tendon_impulses(const Problem<Real>& p, int b, F&& impulse, Impulse<Real>& sum) {
-  constraints::for_each_side_of_body(p.m, b, [&](int term, bool on_a) {
-    sum.add(p.w.tendon_force[term], impulse(p.m.tendon_terms[term].tendon), on_a);
+AXION_HD_RARE void add_tendon_impulses(const ImpulseRows<Real>& rows, int b, F&& impulse, Impulse<Real>& sum) {
+  constraints::for_each_side_of_body(rows.m, b, [&](int term, bool on_a) {
+    sum.add(rows.tendon_force[term], impulse(rows.m.tendon_terms[term].tendon), on_a);
   });
 }
 
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
 template <typename Real>
-AXION_HD_CALL Impulse<Real> gather_impulse(const Problem<Real>& p, int b, const model::Row<Real>* lock_rows,
+AXION_HD_CALL Impulse<Real> gather_impulse(const ImpulseRows<Real>& rows, int b, const model::Row<Real>* lock_rows,
                                            const Real* lambda) {
   Impulse<Real> sum;
-  model::for_each_joint<Real>(p.m, b,
-                              [&](int j, bool on_child) { add_joint_impulse(p, j, on_child, lock_rows, lambda, sum); });
-  if (constraints::has_sides(p.m, b)) {
+  model::for_each_joint<Real>(
+      rows.m, b, [&](int j, bool on_child) { add_joint_impulse(rows, j, on_child, lock_rows, lambda, sum); });
+  if (constraints::has_sides(rows.m, b)) {
     add_tendon_impulses(
-        p, b, [&](int t) { return impulse_along(p, t, lambda); }, sum);
+        rows, b, [&](int t) { return impulse_along(rows, t, lambda); }, sum);
   }
-  add_contact_impulses(p, b, lambda, sum);
+  add_contact_impulses(rows, b, lambda, sum);
   return sum;
 }
 
 // Which way a row along an axis of a tendon points beside its length.
 template <typename Real>
-AXION_HD inline Real sign_along(const Problem<Real>& p, int axis, int row) {
-  const bool is_limit = row >= p.limit_base() && row < p.effort_base();
-  return is_limit && p.w.limit_side[p.m.axes[axis].limit] >= 0 ? Real(-1) : Real(1);
+AXION_HD inline Real sign_along(const model::ModelView<Real>& m, const int* limit_side, int axis, int row) {
+  const bool is_limit = row >= m.limit_base() && row < m.effort_base();
+  return is_limit && limit_side[m.axes[axis].limit] >= 0 ? Real(-1) : Real(1);
 }
 
 // J u of a row at the iterate, and the size of what was summed.
@@ -115,41 +118,45 @@ struct RowVelocity {
 };
 
 template <typename Real>
-AXION_HD_SMALL inline RowVelocity<Real> iterate_velocity(const Problem<Real>& p, const model::Row<Real>& row, int a,
-                                                         int b) {
-  const Real va = math::dot(row.l, p.w.v_plus[a]), wa = math::dot(row.k_a, p.w.omega_plus[a]);
+AXION_HD_SMALL inline RowVelocity<Real> iterate_velocity(const BodyVelocities<Real>& u, const model::Row<Real>& row,
+                                                         int a, int b) {
+  const Real va = math::dot(row.l, u.linear[a]), wa = math::dot(row.k_a, u.angular[a]);
   if (b < 0) return {va + wa, std::abs(va) + std::abs(wa)};
-  const Real vb = math::dot(row.l, p.w.v_plus[b]), wb = math::dot(row.k_b, p.w.omega_plus[b]);
+  const Real vb = math::dot(row.l, u.linear[b]), wb = math::dot(row.k_b, u.angular[b]);
   return {(va - vb) + (wa + wb), std::abs(va) + std::abs(wa) + std::abs(vb) + std::abs(wb)};
 }
 
 // The same of a tendon or an equality, its terms at q⁻ or as the Newton matrix has them.
 template <typename Real>
-AXION_HD_RARE RowVelocity<Real> iterate_tendon_velocity(const Problem<Real>& p, const model::TendonData<Real>& tendon,
+AXION_HD_RARE RowVelocity<Real> iterate_tendon_velocity(const model::ModelView<Real>& m, const BodyVelocities<Real>& u,
+                                                        const model::TendonData<Real>& tendon,
                                                         const model::Row<Real>* rows) {
   RowVelocity<Real> sum{0, 0};
   constraints::for_each_term(tendon, [&](int k) {
-    const RowVelocity<Real> v = iterate_velocity(p, rows[k], p.m.tendon_terms[k].a, p.m.tendon_terms[k].b);
+    const RowVelocity<Real> v = iterate_velocity(u, rows[k], m.tendon_terms[k].a, m.tendon_terms[k].b);
     sum.value += v.value, sum.size += v.size;
   });
   return sum;
 }
 
 template <typename Real>
-AXION_HD_RARE RowVelocity<Real> iterate_velocity_along_tendon(const Problem<Real>& p, int axis, int row) {
-  RowVelocity<Real> v = iterate_tendon_velocity(p, constraints::tendon_of_axis<Real>(p.m, axis), p.w.tendon_force);
-  v.value *= sign_along(p, axis, row);
+AXION_HD_RARE RowVelocity<Real> iterate_velocity_along_tendon(const CoordinateRows<Real>& rows,
+                                                              const BodyVelocities<Real>& u, int axis, int row) {
+  RowVelocity<Real> v =
+      iterate_tendon_velocity(rows.m, u, constraints::tendon_of_axis<Real>(rows.m, axis), rows.tendon_force);
+  v.value *= sign_along(rows.m, rows.limit_side, axis, row);
   return v;
 }
 
 // The same of a row along axis `axis`: its own, its limit's or an effort's.
 template <typename Real>
-AXION_HD inline RowVelocity<Real> iterate_velocity_along(const Problem<Real>& p, int axis, int row) {
-  if (axis < p.m.joint_axis_count) {
-    const model::JointData<Real>& joint = p.m.joints[p.m.axes[axis].joint];
-    return iterate_velocity(p, p.w.row[row], joint.child, joint.parent);
+AXION_HD inline RowVelocity<Real> iterate_velocity_along(const CoordinateRows<Real>& rows,
+                                                         const BodyVelocities<Real>& u, int axis, int row) {
+  if (axis < rows.m.joint_axis_count) {
+    const model::JointData<Real>& joint = rows.m.joints[rows.m.axes[axis].joint];
+    return iterate_velocity(u, rows.row[row], joint.child, joint.parent);
   }
-  return iterate_velocity_along_tendon(p, axis, row);
+  return iterate_velocity_along_tendon(rows, u, axis, row);
 }
 
 }  // namespace axion::solver

@@ -7,38 +7,70 @@
 // Out: the iterate. Cost: linear in bodies and rows.
 #pragma once
 
-#include "engine/problem/residual.hpp"
+#include "engine/problem/problem.hpp"
 
 namespace axion::solver {
 
 inline constexpr double kMaxRotation = 0.5;   // rad, of one Newton iteration
 inline constexpr double kWheelOffset = 1e-6;  // m, of a wheel's centre of mass from its axle
 
+// Where an iterate stands: velocities of bodies and impulses of rows.
+template <typename Real>
+struct Iterate {
+  math::Vec3<Real>*v, *omega;  // [nb]
+  Real* lambda;                // [nrow]
+};
+
+// A direction to move it along.
+template <typename Real>
+struct Direction {
+  const math::Vec3<Real>*v, *omega;
+  const Real* lambda;
+};
+
+// How long both are.
+struct IterateSize {
+  int bodies, rows;
+};
+
+template <typename Real>
+AXION_HD inline IterateSize iterate_size(const Problem<Real>& p) {
+  return {p.m.body_count, p.row_count()};
+}
+template <typename Real>
+AXION_HD inline Iterate<Real> present_iterate(const model::WorldView<Real>& w) {
+  return {w.v_plus, w.omega_plus, w.lambda};
+}
+template <typename Real>
+AXION_HD inline Direction<Real> newton_direction(const model::WorldView<Real>& w) {
+  return {w.du_linear, w.du_angular, w.dlambda};
+}
+
 template <typename Real, typename Team>
-AXION_HD_CALL void copy_iterate(const Team& team, const Problem<Real>& p, math::Vec3<Real>* v, math::Vec3<Real>* omega,
-                                Real* lambda, const math::Vec3<Real>* from_v, const math::Vec3<Real>* from_omega,
-                                const Real* from_lambda) {
-  team.for_each(p.m.body_count, [&](int b) { v[b] = from_v[b], omega[b] = from_omega[b]; });
-  team.for_each(p.row_count(), [&](int i) { lambda[i] = from_lambda[i]; });
+AXION_HD_CALL void copy_iterate(const Team& team, const IterateSize& size, const Iterate<Real>& to,
+                                const Iterate<Real>& from) {
+  team.for_each(size.bodies, [&](int b) { to.v[b] = from.v[b], to.omega[b] = from.omega[b]; });
+  team.for_each(size.rows, [&](int i) { to.lambda[i] = from.lambda[i]; });
 }
 
 // (u, λ) += t (Δu, Δλ)
 template <typename Real, typename Team>
-AXION_HD inline void advance(const Team& team, const Problem<Real>& p, Real t) {
-  team.for_each(p.m.body_count, [&](int b) {
-    p.w.v_plus[b] += t * p.w.du_linear[b];
-    p.w.omega_plus[b] += t * p.w.du_angular[b];
+AXION_HD inline void advance(const Team& team, const IterateSize& size, const Iterate<Real>& iterate,
+                             const Direction<Real>& direction, Real t) {
+  team.for_each(size.bodies, [&](int b) {
+    iterate.v[b] += t * direction.v[b];
+    iterate.omega[b] += t * direction.omega[b];
   });
-  team.for_each(p.row_count(), [&](int i) { p.w.lambda[i] += t * p.w.dlambda[i]; });
+  team.for_each(size.rows, [&](int i) { iterate.lambda[i] += t * direction.lambda[i]; });
 }
 
 // Whether a body is a wheel, whose turning at its joint moves nothing: one hinge through its centre of mass carries it,
 // and it carries nothing. Its spin leaves no lock to linearise again; turns about other axes it shares with its parent.
 template <typename Real>
-AXION_HD inline bool is_wheel(const Problem<Real>& p, int b) {
-  const model::BodyData<Real>& body = p.m.bodies[b];
+AXION_HD inline bool is_wheel(const model::ModelView<Real>& m, int b) {
+  const model::BodyData<Real>& body = m.bodies[b];
   if (body.joint < 0 || body.child_joint_count > 0 || body.loop_count > 0) return false;
-  const model::JointData<Real>& joint = p.m.joints[body.joint];
+  const model::JointData<Real>& joint = m.joints[body.joint];
   if (joint.slide_count > 0 || joint.hinge_count != 1 || joint.is_ball) return false;
   const math::Vec3<Real> lever = math::cross(joint.hinge[0], joint.p_CA);
   return math::dot(lever, lever) <= Real(kWheelOffset * kWheelOffset);
@@ -46,23 +78,26 @@ AXION_HD inline bool is_wheel(const Problem<Real>& p, int b) {
 
 // The greatest turn in a step by `omega`, rad. Where it is more than `bound` wheels do not count.
 template <typename Real, typename Team, typename Omega>
-AXION_HD inline Real greatest_turn(const Team& team, const Problem<Real>& p, Real bound, Omega&& omega) {
-  return team.template max<Real>(p.m.body_count, [&](int b) {
-    const Real turn = p.s.dt * math::norm(omega(b));
-    return turn > bound && is_wheel(p, b) ? Real(0) : turn;
+AXION_HD inline Real greatest_turn(const Team& team, const model::ModelView<Real>& m, Real dt, Real bound,
+                                   Omega&& omega) {
+  return team.template max<Real>(m.body_count, [&](int b) {
+    const Real turn = dt * math::norm(omega(b));
+    return turn > bound && is_wheel(m, b) ? Real(0) : turn;
   });
 }
 
 // How far the Newton step turns a body at most, rad.
 template <typename Real, typename Team>
-AXION_HD inline Real step_turn(const Team& team, const Problem<Real>& p) {
-  return p.s.dt * team.template max<Real>(p.m.body_count, [&](int b) { return math::norm(p.w.du_angular[b]); });
+AXION_HD inline Real step_turn(const Team& team, const model::ModelView<Real>& m, Real dt,
+                               const math::Vec3<Real>* du_angular) {
+  return dt * team.template max<Real>(m.body_count, [&](int b) { return math::norm(du_angular[b]); });
 }
 
 // The share of the Newton step that turns no body by more than kMaxRotation.
 template <typename Real, typename Team>
-AXION_HD inline Real rotation_bound(const Team& team, const Problem<Real>& p) {
-  const Real greatest = greatest_turn(team, p, Real(kMaxRotation), [&](int b) { return p.w.du_angular[b]; });
+AXION_HD inline Real rotation_bound(const Team& team, const model::ModelView<Real>& m, Real dt,
+                                    const math::Vec3<Real>* du_angular) {
+  const Real greatest = greatest_turn(team, m, dt, Real(kMaxRotation), [&](int b) { return du_angular[b]; });
   return greatest > Real(kMaxRotation) ? Real(kMaxRotation) / greatest : Real(1);
 }
 

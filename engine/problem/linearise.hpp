@@ -22,7 +22,7 @@
 // each other; locks of a tree never do, and between links of nearly no mass the term would be far above the effect of
 // an impulse on armature.
 //
-// In: the iterate, evaluated. Out: row, compliance, residual, contact_gain, contact_offset, rotation_derivative,
+// In: the iterate, evaluated. Out: row, compliance, row_rhs, contact_gain, contact_offset, rotation_derivative,
 // K_geometric. Cost: linear in bodies and rows. Source: seeds, sections Linearisation and Schur complement.
 #pragma once
 
@@ -52,79 +52,99 @@ AXION_HD constexpr Real least_proximal() {
   return std::numeric_limits<Real>::digits > 30 ? Real(1e-11) : Real(5e-8);
 }
 
+// What turns a body: impulses of its joints at the iterate, and the inertias that resist.
+template <typename Real>
+struct TurningImpulses {
+  const model::ModelView<Real>& m;
+  const math::Quat<Real>* q_plus;                      // [nb]
+  const model::Row<Real>* row;                         // of locks
+  const Real *lambda, *blend;                          // of locks; [nj + paths]
+  const math::Mat3<Real>*supported_inertia, *I_world;  // [nb]
+};
+
 // K_geometric at the iterate.
 template <typename Real>
-AXION_HD inline void linearise_turning(const Problem<Real>& p, int b) {
+AXION_HD inline void linearise_turning(const StepRules<Real>& rules, const TurningImpulses<Real>& turning,
+                                       BodyMatrices<Real>& matrices, int b) {
   using model::JointMode;
-  p.w.K_geometric[b] = {};
-  if (p.joint_mode == JointMode::kPrevious) return;
-  const Real* weight = p.joint_mode == JointMode::kBlended ? p.w.blend : nullptr;
-  const math::Mat3<Real> K = constraints::body_torque_derivative(p.m, b, p.w.q_plus, p.w.row, p.w.lambda, weight);
+  matrices.K_geometric[b] = {};
+  if (rules.joint_mode == JointMode::kPrevious) return;
+  const Real dt = rules.s.dt, *weight = rules.joint_mode == JointMode::kBlended ? turning.blend : nullptr;
+  const math::Mat3<Real> K =
+      constraints::body_torque_derivative(turning.m, b, turning.q_plus, turning.row, turning.lambda, weight);
   if (K == math::Mat3<Real>{}) return;
   const math::Mat3<Real> S = math::symmetric_part(K);
-  if (symmetric_solver(p) || p.proximal_scale > Real(1) || !p.exact_turning) {
-    p.w.K_geometric[b] = p.s.dt * model::positive_part(S);
+  if (rules.symmetric || rules.proximal_scale > Real(1) || !rules.exact_turning) {
+    matrices.K_geometric[b] = dt * model::positive_part(S);
     return;
   }
   // Where BLENDED weighs a joint at all, supported_inertia holds the inertias that bodies turn with.
-  const math::Mat3<Real> lent = p.joint_mode == JointMode::kBlended ? Real(kSupportedInertia) * p.w.supported_inertia[b]
-                                                                    : Real(kLentInertia) * p.w.I_world[b];
-  const math::Mat3<Real> held = S + (Real(1) / p.s.dt) * lent;
-  p.w.K_geometric[b] = p.s.dt * (K * p.w.rotation_derivative[b] + model::positive_part(held) + Real(-1) * held);
+  const math::Mat3<Real> lent = rules.joint_mode == JointMode::kBlended
+                                    ? Real(kSupportedInertia) * turning.supported_inertia[b]
+                                    : Real(kLentInertia) * turning.I_world[b];
+  const math::Mat3<Real> held = S + (Real(1) / dt) * lent;
+  matrices.K_geometric[b] = dt * (K * matrices.rotation_derivative[b] + model::positive_part(held) + Real(-1) * held);
 }
 
 template <typename Real>
-AXION_HD inline void linearise_bodies_of(const Problem<Real>& p, int b) {
-  p.w.rotation_derivative[b] = math::Mat3<Real>::identity();
-  if (!symmetric_solver(p) && !has_start_rows(p)) {
-    p.w.rotation_derivative[b] = constraints::rotate_step_derivative(p.s.gyroscopic_mode, p.w.q[b],
-                                                                     p.m.bodies[b].inertia, p.w.omega_plus[b], p.s.dt);
+AXION_HD inline void linearise_body(const StepRules<Real>& rules, const TurningImpulses<Real>& turning,
+                                    const math::Quat<Real>& q, const math::Vec3<Real>& omega_plus,
+                                    BodyMatrices<Real>& matrices, int b) {
+  const model::BodyData<Real>& body = turning.m.bodies[b];
+  matrices.rotation_derivative[b] = math::Mat3<Real>::identity();
+  if (!rules.symmetric && !rules.has_start_rows) {
+    matrices.rotation_derivative[b] =
+        constraints::rotate_step_derivative(rules.s.gyroscopic_mode, q, body.inertia, omega_plus, rules.s.dt);
   }
-  if (p.joint_mode == model::JointMode::kLinearised) return;  // K_geometric is fixed for the attempt
-  linearise_turning(p, b);
-  const Real inertia = lent(p, p.m.bodies[b].lent_inertia);
-  if (inertia > 0) p.w.K_geometric[b] = p.w.K_geometric[b] + math::Mat3<Real>::diagonal(inertia, inertia, inertia);
+  if (rules.joint_mode == model::JointMode::kLinearised) return;  // K_geometric is fixed for the attempt
+  linearise_turning(rules, turning, matrices, b);
+  const Real inertia = lent<Real>(rules.symmetric, body.lent_inertia);
+  if (inertia > 0) {
+    matrices.K_geometric[b] = matrices.K_geometric[b] + math::Mat3<Real>::diagonal(inertia, inertia, inertia);
+  }
 }
 
 // A row at its bound keeps it: a compliance so large that it only says Δλ = bound − λ. A row without compliance takes a
 // proximal one, for dry friction on axes that contacts hold too.
 template <typename Real>
-AXION_HD inline void linearise_effort(const Problem<Real>& p, int effort) {
-  const int row = p.effort_base() + effort;
-  const BoundedImpulse<Real> next = bounded_impulse(p, effort, p.w.residual[row]);
-  const Real proximal = p.proximal_scale * Real(kContactProximal) * p.w.row_scale[row];
+AXION_HD inline void linearise_effort(const StepRules<Real>& rules, const IterateRows<Real>& rows,
+                                      const EffortLaws<Real>& efforts, LinearisedRows<Real>& linear, int effort) {
+  const int row = rows.effort_base() + effort;
+  const BoundedImpulse<Real> next = bounded_impulse(effort_row(rows, efforts, effort), linear.residual[row]);
+  const Real proximal = rules.proximal_scale * Real(kContactProximal) * rows.row_scale[row];
   if (next.held == next.free) {
-    const Real compliance = p.w.effort_compliance[effort];
-    p.w.compliance[row] = compliance > proximal ? compliance : compliance + proximal;
+    const Real compliance = efforts.compliance[effort];
+    linear.rhs[row] = linear.residual[row];
+    linear.compliance[row] = compliance > proximal ? compliance : compliance + proximal;
     return;
   }
-  p.w.compliance[row] = Real(kReleaseGain) * (p.w.row_scale[row] + p.w.effort_compliance[effort]);
-  p.w.residual[row] = p.w.compliance[row] * (p.w.lambda[row] - next.held);
+  linear.compliance[row] = Real(kReleaseGain) * (rows.row_scale[row] + efforts.compliance[effort]);
+  linear.rhs[row] = linear.compliance[row] * (rows.lambda[row] - next.held);
 }
 
 template <typename Real>
-AXION_HD inline void linearise_limit(const Problem<Real>& p, int limit) {
-  const int row = p.limit_base() + limit;
-  const Real r = p.w.row_scale[row];
-  const auto f = constraints::complementarity(p.s.contact_function, p.w.residual[row], r * p.w.lambda[row]);
-  p.w.residual[row] = f.phi_over_alpha;
-  p.w.compliance[row] = r * f.beta_over_alpha + p.proximal_scale * Real(kContactProximal) * r;
-  if (p.m.is_soft) p.w.compliance[row] += constraints::limit_law(p.m, p.w, p.s, limit).compliance;
+AXION_HD inline void linearise_limit(const StepRules<Real>& rules, const IterateRows<Real>& rows,
+                                     LinearisedRows<Real>& linear, int limit, Real compliance) {
+  const int row = rows.limit_base() + limit;
+  const Real r = rows.row_scale[row];
+  const auto f = constraints::complementarity(rules.s.contact_function, linear.residual[row], r * rows.lambda[row]);
+  linear.rhs[row] = f.phi_over_alpha;
+  linear.compliance[row] = r * f.beta_over_alpha + rules.proximal_scale * Real(kContactProximal) * r;
+  linear.compliance[row] += compliance;
 }
 
 // C₃ is lower block triangular: the normal row alone, then the tangents with the effect of the normal impulse on their
 // cone.
 template <typename Real>
-AXION_HD inline void solve_contact_block(const Problem<Real>& p, int i, const constraints::FrictionBlock<Real>& f,
-                                         Real proximal) {
-  const int row = p.contact_base() + 3 * i;
-  Real* G = p.w.contact_gain + 9 * i;
-  Real* e = p.w.contact_offset + 3 * i;
-  const Real n_inverse = Real(1) / p.w.compliance[row];
+AXION_HD inline void solve_contact_block(const constraints::FrictionBlock<Real>& f, Real residual, Real compliance,
+                                         Real proximal, ContactBlocks<Real>& blocks, int i) {
+  Real* G = blocks.gain + 9 * i;
+  Real* e = blocks.offset + 3 * i;
+  const Real n_inverse = Real(1) / compliance;
   const Real a = f.compliance[0] + proximal, b = f.compliance[1], c = f.compliance[2], d = f.compliance[3] + proximal;
   const Real det = Real(1) / (a * d - b * c);
   const Real inverse[4] = {det * d, -det * b, -det * c, det * a};
-  e[0] = n_inverse * p.w.residual[row];
+  e[0] = n_inverse * residual;
   G[0] = n_inverse, G[1] = G[2] = 0;
   const Real t[2] = {f.residual[0] - f.coupling[0] * e[0], f.residual[1] - f.coupling[1] * e[0]};
   for (int k = 0; k < 2; ++k) {
@@ -136,13 +156,130 @@ AXION_HD inline void solve_contact_block(const Problem<Real>& p, int i, const co
   }
 }
 
-// Turns the tangent rows of contact i, or of a moment, to run along d and across it.
+// Turns both tangent rows of a contact, or of a moment, to run along d and across it.
 template <typename Real>
-AXION_HD inline void turn_tangents(const Problem<Real>& p, int i, const constraints::Vec2<Real>& d) {
-  model::Row<Real>* row = p.w.row + p.contact_base() + 3 * i + 1;
+AXION_HD inline void turn_tangents(model::Row<Real>* row, const constraints::Vec2<Real>& d) {
   const model::Row<Real> first = row[0], second = row[1];
   row[0] = {d.x * first.l + d.y * second.l, d.x * first.k_a + d.y * second.k_a, d.x * first.k_b + d.y * second.k_b};
   row[1] = {d.x * second.l - d.y * first.l, d.x * second.k_a - d.y * first.k_a, d.x * second.k_b - d.y * first.k_b};
+}
+
+// The proximal term of a contact under a load r_n λ_n, as a share of its rows' scales. An iteration moves a row's
+// impulse by its residual over the sum of this term and the mobility of its bodies, and bodies that carry many times
+// their weight are that much less mobile: of ten boxes, each twice as heavy as the one below, a thousandfold load on
+// the lowest contact makes 1e-4 a hundred times the mobility, so that a step takes 1.5 % of the residual. With
+// load_proximal the term takes no more of a row than that share of g h, whatever the load. Below least_proximal the
+// motions of bodies that no contact holds are lost beside those that contacts hold.
+template <typename Real>
+AXION_HD inline Real contact_proximal(const StepRules<Real>& rules, Real load) {
+  const Real usual = rules.proximal_scale * Real(kContactProximal);
+  const Real share = rules.load_proximal * Real(math::kGravity) * rules.s.dt;
+  if (!(rules.load_proximal > Real(0)) || !(usual * load > share)) return usual;
+  return greater(share / load, least_proximal<Real>());
+}
+
+template <typename Real>
+AXION_HD_CALL void linearise_contact(const StepRules<Real>& rules, const IterateRows<Real>& rows,
+                                     LinearisedRows<Real>& linear, ContactBlocks<Real>& blocks, int i, Real mu,
+                                     Real normal_compliance, Real tangent_compliance) {
+  const int row = rows.contact_base() + 3 * i;
+  const Real r_n = rows.row_scale[row], r_t = rows.row_scale[row + 1], lambda_n = rows.lambda[row];
+  const Real share = contact_proximal(rules, r_n * lambda_n);
+  const auto normal = constraints::complementarity(rules.s.contact_function, linear.residual[row], r_n * lambda_n);
+  linear.rhs[row] = normal.phi_over_alpha;
+  linear.compliance[row] = r_n * normal.beta_over_alpha + normal_compliance + share * r_n;
+  const constraints::Vec2<Real> v{linear.residual[row + 1], linear.residual[row + 2]};
+  const constraints::Vec2<Real> lambda{rows.lambda[row + 1], rows.lambda[row + 2]};
+  const Real closed = Real(1e-9 * math::kGravity) * rules.s.dt / r_t;
+  constraints::FrictionBlock<Real> f =
+      constraints::friction_block(rules.s.friction_model, v, lambda, mu, lambda_n, r_t, closed);
+  const bool released = f.left[0] == 0 && f.left[1] == 0 && f.left[3] == 0;
+  if (rules.follows_slip && !released) {
+    const constraints::Vec2<Real> d = constraints::slip_direction(v, lambda, r_t);
+    f = constraints::follow_slip(v, lambda, mu * lambda_n, r_t, d);
+    turn_tangents(linear.row + row + 1, d);
+  }
+  if (released && rules.symmetric) {
+    // The same law with the row kept: a compliance so large that it only says λ_f = 0, and the operator stays
+    // symmetric. Its right-hand side is that alone: with v, λ_f would stay at v/gain, which rigid tolerances see.
+    const Real gain = Real(kReleaseGain) * r_t;
+    f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
+  }
+  if (tangent_compliance >= Real(0)) {  // the law is of J u + c λ
+    for (int k = 0; k < 4; ++k) f.compliance[k] += tangent_compliance * f.left[k];
+  }
+  const Real proximal = share * r_t;
+  linear.rhs[row + 1] = f.residual[0], linear.rhs[row + 2] = f.residual[1];
+  linear.compliance[row + 1] = f.compliance[0] + proximal, linear.compliance[row + 2] = f.compliance[3] + proximal;
+  if (!rules.symmetric) solve_contact_block(f, linear.rhs[row], linear.compliance[row], proximal, blocks, i);
+}
+
+// Rolling friction of moment k as a block; its rows may be turned.
+template <typename Real>
+AXION_HD_RARE constraints::FrictionBlock<Real> rolling_block(const StepRules<Real>& rules,
+                                                             const IterateRows<Real>& rows,
+                                                             LinearisedRows<Real>& linear, int k, Real bound) {
+  const int row = rows.moment_base() + 3 * k;
+  const Real r = rows.row_scale[row + 1], closed = Real(1e-9 * math::kGravity) * rules.s.dt / r;
+  const constraints::Vec2<Real> v{linear.residual[row + 1], linear.residual[row + 2]};
+  const constraints::Vec2<Real> lambda{rows.lambda[row + 1], rows.lambda[row + 2]};
+  if (bound <= closed) {
+    if (!rules.symmetric) return constraints::released_friction(lambda, r);
+    const Real gain = Real(kReleaseGain) * r;
+    return {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
+  }
+  if (!rules.follows_slip)
+    return constraints::friction_block(rules.s.friction_model, v, lambda, Real(1), bound, r, closed);
+  const constraints::Vec2<Real> d = constraints::slip_direction(v, lambda, r);
+  turn_tangents(linear.row + row + 1, d);
+  return constraints::follow_slip(v, lambda, bound, r, d);
+}
+
+// A torsional impulse at its bound keeps it, as that of an effort row does.
+template <typename Real>
+AXION_HD_RARE void linearise_moment(const StepRules<Real>& rules, const IterateRows<Real>& rows,
+                                    LinearisedRows<Real>& linear, ContactBlocks<Real>& blocks, int k,
+                                    const MomentBounds<Real>& bound) {
+  const int row = rows.moment_base() + 3 * k;
+  const Real r = rows.row_scale[row], share = rules.proximal_scale * Real(kMomentProximal);
+  const Real star = rows.lambda[row] - linear.residual[row] / r;
+  const Real held = constraints::clamp(star, -bound.torsional, bound.torsional);
+  linear.compliance[row] = held == star ? share * r : Real(kReleaseGain) * r;
+  linear.rhs[row] = held == star ? linear.residual[row] : linear.compliance[row] * (rows.lambda[row] - held);
+  constraints::FrictionBlock<Real> f = rolling_block(rules, rows, linear, k, bound.rolling);
+  f.coupling[0] = f.coupling[1] = 0;  // bounds are held
+  const Real proximal = share * rows.row_scale[row + 1];
+  linear.rhs[row + 1] = f.residual[0], linear.rhs[row + 2] = f.residual[1];
+  linear.compliance[row + 1] = f.compliance[0] + proximal, linear.compliance[row + 2] = f.compliance[3] + proximal;
+  if (!rules.symmetric) {
+    solve_contact_block(f, linear.rhs[row], linear.compliance[row], proximal, blocks, rows.contact_count + k);
+  }
+}
+
+// The compliance of a loop joint's lock beside its own. Rows know a length only to its rounding δ; near a singular
+// pose, where the rows of a loop have next to no hold, such lengths ask for velocities of √δ/h that no law asks for. So
+// float32 takes a compliance by which a lock under load sags by a share of δ, and which near singular poses exceeds the
+// rows' own hold: it bounds such velocities by √(δ kRoundedLoad) at any h. It saturates, as the error of the rows does
+// not grow with the load.
+template <typename Real>
+AXION_HD inline void ease_loop_lock(const StepRules<Real>& rules, const IterateRows<Real>& rows, Real tolerance,
+                                    LinearisedRows<Real>& linear, bool is_soft, int row) {
+  const Real proximal = joint_proximal<Real>() * rows.row_scale[row], lambda = rows.lambda[row];
+  if (std::numeric_limits<Real>::digits < 30 && !rules.has_start_rows && !is_soft) {
+    const Real share = tolerance / (Real(kRoundedLoad) * rules.s.dt);
+    const Real give = (share < Real(kMostGive) ? share : Real(kMostGive)) * rows.row_scale[row];
+    if (give > proximal) {
+      const Real most = Real(kRoundedBias) * tolerance, x = give * lambda / most,
+                 cosine = Real(1) / std::sqrt(1 + x * x);
+      const Real slope = give * cosine * cosine * cosine;
+      linear.rhs[row] += most * x * cosine;
+      linear.compliance[row] += slope > proximal ? slope : proximal;
+      return;
+    }
+  }
+  const Real most = Real(kLoopBias) * tolerance;
+  linear.compliance[row] += proximal;
+  linear.rhs[row] += constraints::clamp(proximal * lambda, -most, most);
 }
 
 // After the linear solve: rows of contacts along t1 and t2 again, and the step's impulses along these.
@@ -169,120 +306,12 @@ AXION_HD_CALL void restore_tangents(const Team& team, const Problem<Real>& p) {
   });
 }
 
-// The proximal term of a contact that begins with `row`, as a share of its rows' scales. An iteration moves a row's
-// impulse by its residual over the sum of this term and the mobility of its bodies, and bodies that carry many times
-// their weight are that much less mobile: of ten boxes, each twice as heavy as the one below, a thousandfold load on
-// the lowest contact makes 1e-4 a hundred times the mobility, so that a step takes 1.5 % of the residual. With
-// load_proximal the term takes no more of a row than that share of g h, whatever the load. Below least_proximal the
-// motions of bodies that no contact holds are lost beside those that contacts hold.
-template <typename Real>
-AXION_HD inline Real contact_proximal(const Problem<Real>& p, int row) {
-  const Real usual = p.proximal_scale * Real(kContactProximal);
-  const Real share = p.load_proximal * Real(math::kGravity) * p.s.dt, load = p.w.row_scale[row] * p.w.lambda[row];
-  if (!(p.load_proximal > Real(0)) || !(usual * load > share)) return usual;
-  return greater(share / load, least_proximal<Real>());
-}
-
-template <typename Real>
-AXION_HD_CALL void linearise_contact(const Problem<Real>& p, int i) {
-  const int row = p.contact_base() + 3 * i;
-  const Real r_n = p.w.row_scale[row], r_t = p.w.row_scale[row + 1], lambda_n = p.w.lambda[row];
-  const Real share = contact_proximal(p, row);
-  const auto normal = constraints::complementarity(p.s.contact_function, p.w.residual[row], r_n * lambda_n);
-  p.w.residual[row] = normal.phi_over_alpha;
-  p.w.compliance[row] =
-      r_n * normal.beta_over_alpha + constraints::normal_law(p.m, p.w, p.s, i, r_n, lambda_n).compliance + share * r_n;
-  const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
-  const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
-  const Real closed = Real(1e-9 * math::kGravity) * p.s.dt / r_t;
-  constraints::FrictionBlock<Real> f =
-      constraints::friction_block(p.s.friction_model, v, lambda, p.w.contacts[i].friction, lambda_n, r_t, closed);
-  const bool released = f.left[0] == 0 && f.left[1] == 0 && f.left[3] == 0;
-  if (p.follows_slip && !released) {
-    const constraints::Vec2<Real> d = constraints::slip_direction(v, lambda, r_t);
-    f = constraints::follow_slip(v, lambda, p.w.contacts[i].friction * lambda_n, r_t, d);
-    turn_tangents(p, i, d);
-  }
-  if (released && symmetric_solver(p)) {
-    // The same law with the row kept: a compliance so large that it only says λ_f = 0, and the operator stays
-    // symmetric. Its right-hand side is that alone: with v, λ_f would stay at v/gain, which rigid tolerances see.
-    const Real gain = Real(kReleaseGain) * r_t;
-    f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
-  }
-  if (p.m.is_soft) {  // the law is of J u + c λ
-    for (int k = 0; k < 4; ++k) f.compliance[k] += p.w.contact_law[i].tangent_compliance * f.left[k];
-  }
-  const Real proximal = share * r_t;
-  p.w.residual[row + 1] = f.residual[0], p.w.residual[row + 2] = f.residual[1];
-  p.w.compliance[row + 1] = f.compliance[0] + proximal, p.w.compliance[row + 2] = f.compliance[3] + proximal;
-  if (!symmetric_solver(p)) solve_contact_block(p, i, f, proximal);
-}
-
-// Rolling friction of moment k as a block; its rows may be turned.
-template <typename Real>
-AXION_HD_RARE constraints::FrictionBlock<Real> rolling_block(const Problem<Real>& p, int k, Real bound) {
-  const int row = p.moment_base() + 3 * k;
-  const Real r = p.w.row_scale[row + 1], closed = Real(1e-9 * math::kGravity) * p.s.dt / r;
-  const constraints::Vec2<Real> v{p.w.residual[row + 1], p.w.residual[row + 2]};
-  const constraints::Vec2<Real> lambda{p.w.lambda[row + 1], p.w.lambda[row + 2]};
-  if (bound <= closed) {
-    if (!symmetric_solver(p)) return constraints::released_friction(lambda, r);
-    const Real gain = Real(kReleaseGain) * r;
-    return {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
-  }
-  if (!p.follows_slip) return constraints::friction_block(p.s.friction_model, v, lambda, Real(1), bound, r, closed);
-  const constraints::Vec2<Real> d = constraints::slip_direction(v, lambda, r);
-  turn_tangents(p, p.contact_count + k, d);
-  return constraints::follow_slip(v, lambda, bound, r, d);
-}
-
-// A torsional impulse at its bound keeps it, as that of an effort row does.
-template <typename Real>
-AXION_HD_RARE void linearise_moment(const Problem<Real>& p, int k) {
-  const int row = p.moment_base() + 3 * k;
-  const MomentBounds<Real> bound = moment_bounds(p, k);
-  const Real r = p.w.row_scale[row], share = p.proximal_scale * Real(kMomentProximal);
-  const Real star = p.w.lambda[row] - p.w.residual[row] / r;
-  const Real held = constraints::clamp(star, -bound.torsional, bound.torsional);
-  p.w.compliance[row] = held == star ? share * r : Real(kReleaseGain) * r;
-  if (held != star) p.w.residual[row] = p.w.compliance[row] * (p.w.lambda[row] - held);
-  constraints::FrictionBlock<Real> f = rolling_block(p, k, bound.rolling);
-  f.coupling[0] = f.coupling[1] = 0;  // bounds are held
-  const Real proximal = share * p.w.row_scale[row + 1];
-  p.w.residual[row + 1] = f.residual[0], p.w.residual[row + 2] = f.residual[1];
-  p.w.compliance[row + 1] = f.compliance[0] + proximal, p.w.compliance[row + 2] = f.compliance[3] + proximal;
-  if (!symmetric_solver(p)) solve_contact_block(p, p.contact_count + k, f, proximal);
-}
-
-// The compliance of a loop joint's lock beside its own. Rows know a length only to its rounding δ; near a singular
-// pose, where the rows of a loop have next to no hold, such lengths ask for velocities of √δ/h that no law asks for. So
-// float32 takes a compliance by which a lock under load sags by a share of δ, and which near singular poses exceeds the
-// rows' own hold: it bounds such velocities by √(δ kRoundedLoad) at any h. It saturates, as the error of the rows does
-// not grow with the load.
-template <typename Real>
-AXION_HD inline void ease_loop_lock(const Problem<Real>& p, bool is_soft, int row) {
-  const Real proximal = joint_proximal<Real>() * p.w.row_scale[row], tolerance = p.w.row_tolerance[row],
-             lambda = p.w.lambda[row];
-  if (std::numeric_limits<Real>::digits < 30 && !has_start_rows(p) && !is_soft) {
-    const Real share = tolerance / (Real(kRoundedLoad) * p.s.dt);
-    const Real give = (share < Real(kMostGive) ? share : Real(kMostGive)) * p.w.row_scale[row];
-    if (give > proximal) {
-      const Real most = Real(kRoundedBias) * tolerance, x = give * lambda / most,
-                 cosine = Real(1) / std::sqrt(1 + x * x);
-      const Real slope = give * cosine * cosine * cosine;
-      p.w.residual[row] += most * x * cosine;
-      p.w.compliance[row] += slope > proximal ? slope : proximal;
-      return;
-    }
-  }
-  const Real most = Real(kLoopBias) * tolerance;
-  p.w.compliance[row] += proximal;
-  p.w.residual[row] += constraints::clamp(proximal * lambda, -most, most);
-}
-
 // Equalities, whose rows may depend on each other and on those of loops, so that they are eased as those.
 template <typename Real, typename Team>
 AXION_HD_RARE void linearise_equalities(const Team& team, const Problem<Real>& p) {
+  const StepRules<Real> rules = step_rules(p);
+  const IterateRows<Real> rows = iterate_rows<Real>(p.rows(), p.w);
+  LinearisedRows<Real> linear = linearised_rows<Real>(p.w);
   const int first = p.m.tendon_axis_count;
   team.for_each(p.m.tendon_count - first, [&](int i) {
     const model::TendonData<Real>& equality = p.m.tendons[first + i];
@@ -294,15 +323,24 @@ AXION_HD_RARE void linearise_equalities(const Team& team, const Problem<Real>& p
       row.k_a = math::transpose_times(p.w.rotation_derivative[term.a], row.k_a);
       if (term.b >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[term.b], row.k_b);
     });
+    linear.rhs[equality.lock] = linear.residual[equality.lock];
     p.w.compliance[equality.lock] = p.w.lock_compliance[equality.lock];
-    ease_loop_lock(p, constraints::gives_way<Real>(p.m, p.w, equality), equality.lock);
+    ease_loop_lock(rules, rows, p.w.row_tolerance[equality.lock], linear,
+                   constraints::gives_way<Real>(p.m, p.w, equality), equality.lock);
   });
 }
 
 // Bodies, locks and axes: all that stays the same where contacts, limits and efforts are swept.
 template <typename Real, typename Team>
 AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
-  team.for_each(p.m.body_count, [&](int b) { linearise_bodies_of(p, b); });
+  const StepRules<Real> rules = step_rules(p);
+  const IterateRows<Real> rows = iterate_rows<Real>(p.rows(), p.w);
+  LinearisedRows<Real> linear = linearised_rows<Real>(p.w);
+  const TurningImpulses<Real> turning{p.m,        p.w.q_plus, p.w.row, p.w.lambda, p.w.blend, p.w.supported_inertia,
+                                      p.w.I_world};
+  BodyMatrices<Real> matrices{p.w.rotation_derivative, p.w.K_geometric};
+  team.for_each(p.m.body_count,
+                [&](int b) { linearise_body(rules, turning, p.w.q[b], p.w.omega_plus[b], matrices, b); });
   team.for_each(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
     const bool is_law = constraints::goes_by_law<Real>(p.m, p.w, joint);  // of velocities, along J(q⁻)
@@ -313,18 +351,20 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
       if (joint.parent >= 0) row.k_b = math::transpose_times(p.w.rotation_derivative[joint.parent], row.k_b);
     }
     for (int i = joint.lock_start; i < end; ++i) {
+      linear.rhs[i] = linear.residual[i];
       p.w.compliance[i] = p.w.lock_compliance[i];
       if (p.m.loop_count == 0) continue;
       if (j < p.m.joint_count - p.m.loop_count) {
         p.w.compliance[i] += joint_proximal<Real>() * p.w.row_scale[i];
       } else {
-        ease_loop_lock(p, constraints::gives_way<Real>(p.m, p.w, joint), i);
+        ease_loop_lock(rules, rows, p.w.row_tolerance[i], linear, constraints::gives_way<Real>(p.m, p.w, joint), i);
       }
     }
   });
   team.for_each(p.m.axis_count, [&](int i) {
     const int row = p.axis_base() + i;
     const Real beta = p.w.axis_beta[i];
+    linear.rhs[row] = linear.residual[row];
     p.w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
   });
   if (p.m.tendon_count > p.m.tendon_axis_count) linearise_equalities(team, p);
@@ -333,10 +373,28 @@ AXION_HD_CALL void linearise_joints(const Team& team, const Problem<Real>& p) {
 template <typename Real, typename Team>
 AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
   linearise_joints(team, p);
-  team.for_each(p.m.limit_count, [&](int i) { linearise_limit(p, i); });
-  team.for_each(p.m.effort_count, [&](int i) { linearise_effort(p, i); });
-  team.for_each(p.contact_count, [&](int i) { linearise_contact(p, i); });
-  if (p.moment_count > 0) team.for_each(p.moment_count, [&](int k) { linearise_moment(p, k); });
+  const StepRules<Real> rules = step_rules(p);
+  const IterateRows<Real> rows = iterate_rows<Real>(p.rows(), p.w);
+  const EffortLaws<Real> efforts = effort_laws<Real>(p.w);
+  LinearisedRows<Real> linear = linearised_rows<Real>(p.w);
+  ContactBlocks<Real> blocks{p.w.contact_gain, p.w.contact_offset};
+  const bool is_soft = p.m.is_soft != 0;
+  team.for_each(p.m.limit_count, [&](int i) {
+    linearise_limit<Real>(rules, rows, linear, i,
+                          is_soft ? constraints::limit_law(p.m, p.w, p.s, i).compliance : Real(0));
+  });
+  team.for_each(p.m.effort_count, [&](int i) { linearise_effort(rules, rows, efforts, linear, i); });
+  team.for_each(p.contact_count, [&](int i) {
+    const int row = rows.contact_base() + 3 * i;
+    const auto law = constraints::normal_law(p.m, p.w, p.s, i, rows.row_scale[row], rows.lambda[row]);
+    linearise_contact<Real>(rules, rows, linear, blocks, i, p.w.contacts[i].friction, law.compliance,
+                            is_soft ? p.w.contact_law[i].tangent_compliance : Real(-1));
+  });
+  if (p.moment_count == 0) return;
+  team.for_each(p.moment_count, [&](int k) {
+    linearise_moment<Real>(rules, rows, linear, blocks, k,
+                           moment_bounds(p.w.moments[k], rows.lambda + rows.contact_base()));
+  });
 }
 
 }  // namespace axion::solver

@@ -8,6 +8,7 @@
 #include "engine/base/held_view.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/model/world_state.hpp"
+#include "engine/problem/row_layout.hpp"
 
 namespace axion::solver {
 
@@ -40,6 +41,9 @@ struct Problem {
   AXION_HD int moment_base() const { return contact_base() + 3 * contact_count; }
   AXION_HD int block_count() const { return contact_count + moment_count; }  // three rows each
   AXION_HD int row_count() const { return contact_base() + 3 * block_count(); }
+  AXION_HD RowLayout rows() const {
+    return {m.axis_base(), m.limit_base(), m.effort_base(), m.contact_base(), contact_count, moment_count};
+  }
 };
 
 // Whether joint rows are those at q⁻: velocities stay on them, and turns within the step do not matter.

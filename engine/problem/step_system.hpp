@@ -17,7 +17,8 @@ template <typename Real>
 struct StepSystem {
   math::Vec3<Real>* g_linear;             // [nb] g: residual of the equations of motion, N s
   math::Vec3<Real>* g_angular;            // [nb] N m s
-  Real* residual;                         // [nrow] r: right-hand side of each row, m/s or rad/s
+  Real* residual;                         // [nrow] of each row's law at the iterate, m/s or rad/s
+  Real* row_rhs;                          // [nrow] r: right-hand side of each linearised row
   Real* natural_residual;                 // [nrow] size of each row's natural residual, m/s or rad/s
   Real* row_tolerance;                    // [nrow] the tolerance of that
   Real* body_residual;                    // [2 nb] |M⁻¹ g| of each body, linear and angular
@@ -42,6 +43,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, StepSystem<
   f(kScratch, "g_linear", w.g_linear, nb);
   f(kScratch, "g_angular", w.g_angular, nb);
   f(kScratch, "residual", w.residual, nrow);
+  f(kScratch, "row_rhs", w.row_rhs, nrow);
   f(kScratch, "natural_residual", w.natural_residual, nrow);
   f(kScratch, "row_tolerance", w.row_tolerance, nrow);
   f(kScratch, "body_residual", w.body_residual, 2 * nb);

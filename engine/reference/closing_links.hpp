@@ -90,7 +90,8 @@ AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Re
   });
   if (p.m.tendon_count > 0) {
     add_tendon_impulses(
-        p, b, [&](int t) { return acts_on_node(p, t) ? y[6 * (p.m.loop_count + t)] : Real(0); }, sum);
+        impulse_rows<Real>(p.m, p.w), b,
+        [&](int t) { return acts_on_node(p, t) ? y[6 * (p.m.loop_count + t)] : Real(0); }, sum);
   }
   for (int k = p.w.contact_start[b]; k < p.w.contact_start[b + 1]; ++k) {
     const int i = p.w.contact_list[k], group = p.w.reference.link_of_contact[i];
@@ -230,7 +231,7 @@ AXION_HD_RARE void contract_tendons(const Team& team, const Problem<Real>& p, co
     Real left = 0;
     if (acts_on_node(p, t)) {
       left = constraints::tendon_velocity<Real>(p.m, p.m.tendons[t], p.w.tendon_row, v, omega);
-      left -= y != nullptr ? Real(0) : node_row_rhs(p, row_of_tendon(p, t), p.w.residual);
+      left -= y != nullptr ? Real(0) : node_row_rhs(p, row_of_tendon(p, t), p.w.row_rhs);
     }
     if (y != nullptr) left += tendon_compliance(p, t) * y[slot];
     out[slot] = p.w.reference.link_block[6 * slot] * left;
@@ -250,7 +251,7 @@ AXION_HD_CALL void contract_links(const Team& team, const Problem<Real>& p, cons
     for (int k = 0; k < size; ++k) {
       const int row = node_row(p, joint, k);
       left[k] = constraints::row_velocity(p.w.row[row], joint.child, joint.parent, v, omega);
-      left[k] += y != nullptr ? p.w.compliance[row] * y[6 * l + k] : p.w.residual[row];
+      left[k] += y != nullptr ? p.w.compliance[row] * y[6 * l + k] : p.w.row_rhs[row];
     }
     math::multiply(p.w.reference.link_block + 36 * l, size, 6, left, out + 6 * l);
     for (int k = size; k < 6; ++k) out[6 * l + k] = 0;

@@ -20,7 +20,7 @@ namespace axion::solver {
 // Which way a row along a tendon or an equality points.
 template <typename Real>
 AXION_HD inline Real sign_of_tendon_row(const Problem<Real>& p, int row, int t) {
-  return sign_along(p, p.m.tendons[t].axis, row);
+  return sign_along<Real>(p.m, p.w.limit_side, p.m.tendons[t].axis, row);
 }
 
 // Whether an axis row does anything; else it is its compliance alone.
@@ -110,7 +110,7 @@ AXION_HD inline void assemble_row_line(const Problem<Real>& p, int row, Real* li
   if (row < p.contact_base()) {
     add_row(p, row, Real(1), line);
     diagonal = p.w.compliance[row];
-    rhs = -p.w.residual[row];
+    rhs = -p.w.row_rhs[row];
     return;
   }
   const int local = row - p.contact_base(), first = row - local % 3;

@@ -25,8 +25,7 @@ AXION_HD inline void start_pcr(const Team& team, const Problem<Real>& p) {
     int a, b;
     bodies_of_row(p, i, a, b);
     w.reference.schur_residual[i] =
-        constraints::row_velocity(w.row[i], a, b, w.reference.answer_linear, w.reference.answer_angular) -
-        w.residual[i];
+        constraints::row_velocity(w.row[i], a, b, w.reference.answer_linear, w.reference.answer_angular) - w.row_rhs[i];
     w.dlambda[i] = 0;
   });
 }

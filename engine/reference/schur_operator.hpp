@@ -24,7 +24,7 @@ AXION_HD inline void prepare_schur(const Team& team, const Problem<Real>& p) {
 template <typename Real, typename Team>
 AXION_HD_CALL void expand(const Team& team, const Problem<Real>& p, const Real* x) {
   team.for_each(p.m.body_count, [&](int b) {
-    const Impulse<Real> sum = gather_impulse(p, b, p.w.row, x);
+    const Impulse<Real> sum = gather_impulse<Real>(impulse_rows<Real>(p.m, p.w), b, p.w.row, x);
     p.w.reference.answer_linear[b] = (Real(1) / constraints::body_mass(p.m, p.w, b)) * sum.linear;
     p.w.reference.answer_angular[b] = p.w.reference.inertia_inverse[b] * sum.angular;
   });

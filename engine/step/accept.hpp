@@ -70,9 +70,11 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
     const int row = p.contact_base() + 3 * i;
     w.contact_gap[i] = model::gap_after(w.contacts[i], w.v_plus, w.omega_plus, p.s.dt);
     for (int k = 0; k < 3; ++k) w.lambda_contact[3 * i + k] = w.lambda[row + k];
-    w.warm[i] = solver::kept_contact(p, i, constraints::impact_speed(p.m, w, p.s, i));
+    w.warm[i] = solver::kept_contact<Real>(w.contacts[i], w.lambda + p.contact_base() + 3 * i,
+                                           constraints::impact_speed(p.m, w, p.s, i));
   });
-  if (p.m.moment_capacity > 0) solver::keep_moments(team, p, w.contact_moment);
+  if (p.m.moment_capacity > 0)
+    solver::keep_moments<Real>(team, p.rows(), w.contacts, w.moments, w.lambda, w.contact_moment);
   team.for_each(p.contact_base(), [&](int i) { w.lambda_joint[i] = w.lambda[i]; });
   team.for_each(p.m.axis_count, [&](int i) {
     w.axis_row_rate[i] = constraints::axis_velocity<Real>(p.m, w, i, w.v_plus, w.omega_plus);
@@ -92,7 +94,9 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
     for (int k = 0; k < p.m.joints[j].axis_count; ++k) w.axis_position[p.m.joints[j].axis_start + k] = e.coordinate[k];
     w.step.anchor_error[j] = e.anchor_error;
   });
-  if (p.m.lock_softness_count > 0) solver::note_easing(team, p);
+  if (p.m.lock_softness_count > 0)
+    solver::note_easing<Real>(team, p.m, p.s.dt, solver::lock_starts<Real>(p.w), solver::iterate_velocities<Real>(p.w),
+                              p.w.eased);
   const Real joint_error = team.template max<Real>(p.m.joint_count, [&](int j) {
     return constraints::goes_by_law<Real>(p.m, w, p.m.joints[j]) ? Real(0) : w.step.anchor_error[j];
   });

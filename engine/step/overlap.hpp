@@ -66,10 +66,11 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
   });
   overlap.grows = overlap.grows ||
                   solved_depth - collide::depth_at_start(team, w, search) > Real(kTurnedIn) * deep_margin(p.m, p.s);
-  if (!solver::any_gives(team, p)) return overlap;
-  overlap.is_held = overlap.is_held || any([&](int i, Real, Real) {
-                      return gives(i) && w.is_stuck[i] == 0 && solver::pushes_and_stays(p, i, true);
-                    });
+  if (!solver::any_gives(team, solver::deep_contacts(p))) return overlap;
+  overlap.is_held =
+      overlap.is_held || any([&](int i, Real, Real) {
+        return gives(i) && w.is_stuck[i] == 0 && solver::pushes_and_stays(solver::deep_contacts(p), i, true);
+      });
   for (int root = 0; root < p.m.body_count; root += p.m.bodies[root].tree_size) {
     const auto is_of = [&](int b) { return b >= 0 && p.m.bodies[b].tree_start == root; };
     const auto deepest = [&](const auto& depth) {

@@ -45,7 +45,8 @@ AXION_HD_RARE void scale_tendon_rows(const Team& team, const solver::Problem<Rea
     p.w.row_scale[solver::row_of_tendon(p, t)] = bare;
     if (tendon.axis < 0) return;
     const Real held = bare / (1 + bare * p.w.axis_beta[tendon.axis]);
-    solver::for_each_row_of_axis(p, tendon.axis, [&](int row, Real) { p.w.row_scale[row] = held; });
+    solver::for_each_row_of_axis<Real>(p.m, p.w.limit_side, tendon.axis,
+                                       [&](int row, Real) { p.w.row_scale[row] = held; });
   });
 }
 

@@ -52,7 +52,7 @@ AXION_HD_CALL void assemble_joint_node(const Problem<Real>& p, int b) {
   for (int k = 0; k < joint_row_count(p.m, p.m.bodies[b].joint); ++k) {
     const int row = node_row(p, joint, k);
     const NodeRow<Real> kept{&p.w.row[row], &impulse_row(p, row), p.w.compliance[row]};
-    rhs[6 + k] = -p.w.residual[row];
+    rhs[6 + k] = -p.w.row_rhs[row];
     put_joint_row(kept, k, K);
     couple_joint_row(kept, k, upper, lower);
   }
@@ -294,7 +294,8 @@ template <typename Real>
 AXION_HD_RARE Real swept_impulse_along(const Problem<Real>& p, int t, const Real* lambda) {
   Real sum = 0;
   if (p.m.tendons[t].axis < 0) return sum;
-  for_each_row_of_axis(p, p.m.tendons[t].axis, [&](int row, Real sign) { sum += sign * lambda[row]; });
+  for_each_row_of_axis<Real>(p.m, p.w.limit_side, p.m.tendons[t].axis,
+                             [&](int row, Real sign) { sum += sign * lambda[row]; });
   return sum;
 }
 
@@ -303,13 +304,13 @@ template <typename Real>
 AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, const Real* lambda) {
   Impulse<Real> sum;
   model::for_each_tree_joint<Real>(p.m, b, [&](int j, bool on_child) {
-    for_each_condensed_row(p, p.m.joints[j], [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
+    for_each_condensed_row<Real>(p.m, p.m.joints[j], [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });
   });
   if (p.m.tendon_axis_count > 0 && constraints::has_sides(p.m, b)) {
     add_tendon_impulses(
-        p, b, [&](int t) { return swept_impulse_along(p, t, lambda); }, sum);
+        impulse_rows<Real>(p.m, p.w), b, [&](int t) { return swept_impulse_along(p, t, lambda); }, sum);
   }
-  add_contact_impulses(p, b, lambda, sum);
+  add_contact_impulses(impulse_rows<Real>(p.m, p.w), b, lambda, sum);
   return sum;
 }
 

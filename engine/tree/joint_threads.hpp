@@ -15,7 +15,8 @@
 // alone.
 #pragma once
 
-#include "engine/problem/residual.hpp"
+#include "engine/problem/body_matrix.hpp"
+#include "engine/problem/impulses.hpp"
 #include "engine/tree/node_pivots.hpp"
 
 namespace axion::solver {
@@ -83,9 +84,9 @@ AXION_HD inline void load_column(const Problem<Real>& p, int b, int thread, Real
   const int c = panel ? thread - kPanelThreads : lower ? thread - kLowerThreads : thread;
   const int entry = velocity || c < 3 ? c : 3 + c, stride = rhs ? 1 : 9;  // of the nine numbers of a row
   const bool minus = rhs || (panel && c < 3) || (lower && c >= 3);
-  const Real* axis = rhs ? p.w.residual + first_axis : &p.w.row[first_axis].l.x + entry;
+  const Real* axis = rhs ? p.w.row_rhs + first_axis : &p.w.row[first_axis].l.x + entry;
   const Real* lock =
-      rhs ? p.w.residual + joint.lock_start : &(lower ? p.w.row_force : p.w.row)[joint.lock_start].l.x + entry;
+      rhs ? p.w.row_rhs + joint.lock_start : &(lower ? p.w.row_force : p.w.row)[joint.lock_start].l.x + entry;
   lanes::for_constants<6>([&](auto k) {
     if (k >= count) return;
     const Real value = k < locks ? lock[stride * k] : axis[stride * (k - locks)];

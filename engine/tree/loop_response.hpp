@@ -187,7 +187,7 @@ AXION_HD_CALL void close_loops(const Team& team, const Problem<Real>& p) {
     const int row = row_of_loops(p, k);
     mu[k] = 0;
     if (row < 0) return;
-    mu[k] = p.w.residual[row] + p.w.compliance[row] * p.w.dlambda[row];
+    mu[k] = p.w.row_rhs[row] + p.w.compliance[row] * p.w.dlambda[row];
     if (k >= 6 * p.m.loop_count) {
       mu[k] += constraints::tendon_velocity<Real>(p.m, p.m.tendons[tendon_of_loops(p, k)], p.w.tendon_row,
                                                   p.w.du_linear, p.w.du_angular);
@@ -207,7 +207,7 @@ AXION_HD_CALL void close_loops(const Team& team, const Problem<Real>& p) {
     });
     if (p.m.tendon_count > 0) {
       add_tendon_impulses(
-          p, b,
+          impulse_rows<Real>(p.m, p.w), b,
           [&](int t) {
             return t < p.m.slack_tendon_count ? Real(0) : mu[6 * p.m.loop_count + t - p.m.slack_tendon_count];
           },

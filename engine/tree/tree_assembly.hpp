@@ -12,7 +12,8 @@
 #pragma once
 
 #include "engine/base/assert.hpp"
-#include "engine/problem/residual.hpp"
+#include "engine/problem/body_matrix.hpp"
+#include "engine/problem/impulses.hpp"
 #include "engine/tree/node_factors.hpp"
 #include "engine/tree/tree_nodes.hpp"
 
@@ -110,7 +111,7 @@ AXION_HD inline CoordinateRow<Real> coordinate_row(const Problem<Real>& p, int a
     if (residual != nullptr) sum.push += sign * gain * residual[row];
   };
   if (p.w.axis_beta[axis] > 0) add(p.axis_base() + axis, Real(1));
-  for_each_row_of_axis(p, axis, add);
+  for_each_row_of_axis<Real>(p.m, p.w.limit_side, axis, add);
   return sum;
 }
 

@@ -196,7 +196,8 @@ AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Rea
     const Real own =
         p.w.axis_beta[i] > 0 ? v : Real(0);  // an axis on which nothing acts is a row of its compliance alone
     x[axis_row] = -(rhs.row[axis_row] + own) / p.w.compliance[axis_row];
-    for_each_row_of_axis(p, i, [&](int row, Real sign) { x[row] = -(rhs.row[row] + sign * v) / p.w.compliance[row]; });
+    for_each_row_of_axis<Real>(p.m, p.w.limit_side, i,
+                               [&](int row, Real sign) { x[row] = -(rhs.row[row] + sign * v) / p.w.compliance[row]; });
   });
   team.for_each(p.block_count(), [&](int i) {
     const model::Contact<Real>& c = p.w.contacts[i];
@@ -244,7 +245,7 @@ AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>&
 // The right-hand side of a Newton iteration.
 template <typename Real>
 AXION_HD inline TreeRhs<Real> newton_rhs(const Problem<Real>& p) {
-  return {p.w.g_linear, p.w.g_angular, p.w.residual, p.w.contact_offset};
+  return {p.w.g_linear, p.w.g_angular, p.w.row_rhs, p.w.contact_offset};
 }
 
 // Solves for du and dlambda. Returns the number of linear solves, one.

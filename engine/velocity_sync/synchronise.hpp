@@ -49,7 +49,7 @@ AXION_HD_CALL void synchronise(const Team& team, const model::ModelView<Real>& m
   bool held = true;
   const auto lead = [&] {
     const bool trees = in_trees && synchronise_trees(team, p, links);
-    held = trees || !solver::is_pile(team, p);
+    held = trees || !solver::is_pile<Real>(team, p.m, p.w.contacts, p.contact_count);
     if (!trees) synchronise_whole(team, p, held);
   };
   lead();

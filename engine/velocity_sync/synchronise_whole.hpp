@@ -28,7 +28,7 @@ AXION_HD_CALL void owe_axis(const solver::Problem<Real>& p, int i) {
 // A row that does nothing more: its impulse is known.
 template <typename Real>
 AXION_HD inline void release_row(const solver::Problem<Real>& p, int row) {
-  p.w.residual[row] = 0;
+  p.w.row_rhs[row] = 0;
   p.w.compliance[row] = Real(solver::kReleaseGain) * p.w.row_scale[row];
 }
 
@@ -46,7 +46,7 @@ AXION_HD_CALL void owe_condensed(const solver::Problem<Real>& p, int i) {
     if (of_joint) w.row[row] = {sign * along.l, sign * along.k_a, sign * along.k_b};
     release_row(p, row);
     if (w.lambda_joint[row] > 0) {
-      w.residual[row] = -sign * rate;
+      w.row_rhs[row] = -sign * rate;
       w.compliance[row] = solver::joint_proximal<Real>() * w.row_scale[row];
     }
   }
@@ -56,7 +56,7 @@ AXION_HD_CALL void owe_condensed(const solver::Problem<Real>& p, int i) {
     if (of_joint) w.row[row] = along;
     release_row(p, row);
     w.axis_impulse[i] += owed.impulse;
-    if (owed.compliance > 0) w.residual[row] = owed.residual, w.compliance[row] = owed.compliance;
+    if (owed.compliance > 0) w.row_rhs[row] = owed.residual, w.compliance[row] = owed.compliance;
   }
   if (!of_joint) return;
   if (p.m.tendon_axis_count > 0) w.axis_impulse[i] += constraints::impulse_of_tendons<Real>(p.m, w, i);
@@ -93,7 +93,7 @@ AXION_HD_CALL solver::Impulse<Real> owed_impulse(const solver::Problem<Real>& p,
   if (p.m.side_count > 0) constraints::add_path_impulses<Real>(p.m, w, b, sum.linear, sum.angular);
   if (p.m.tendon_count > p.m.tendon_axis_count) {
     solver::add_tendon_impulses(
-        p, b, [&](int t) { return owed_by_equality(p, t); }, sum);
+        solver::impulse_rows<Real>(p.m, p.w), b, [&](int t) { return owed_by_equality(p, t); }, sum);
   }
   add_owed_contacts(p, b, sum);
   return sum;
@@ -181,16 +181,16 @@ AXION_HD_RARE void hold_tendons(const Team& team, const solver::Problem<Real>& p
     const int row = solver::row_of_tendon(p, t);
     if (tendon.axis < 0) {
       w.lock_compliance[row] = w.lambda[row] = 0;
-      w.residual[row] = rate;
+      w.row_rhs[row] = rate;
       w.compliance[row] = solver::joint_proximal<Real>() * w.row_scale[row];
       if (constraints::gives_way<Real>(p.m, p.w, tendon)) release_row(p, row);
       return;
     }
     const Real beta = w.axis_beta[tendon.axis];
-    w.residual[row] = beta > 0 ? rate - w.axis_alpha[tendon.axis] / beta : Real(0);
+    w.row_rhs[row] = beta > 0 ? rate - w.axis_alpha[tendon.axis] / beta : Real(0);
     w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
-    solver::for_each_row_of_axis(p, tendon.axis, [&](int along, Real sign) {
-      if (w.compliance[along] < Real(solver::kReleaseGain) * w.row_scale[along]) w.residual[along] += sign * rate;
+    solver::for_each_row_of_axis<Real>(p.m, p.w.limit_side, tendon.axis, [&](int along, Real sign) {
+      if (w.compliance[along] < Real(solver::kReleaseGain) * w.row_scale[along]) w.row_rhs[along] += sign * rate;
     });
   });
 }
@@ -208,19 +208,19 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
     for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) {
       w.row[i] = w.row_force[i] = w.row_start[i];
       w.lock_compliance[i] = w.lambda[i] = 0;
-      w.residual[i] = velocity(w.row[i], joint);
+      w.row_rhs[i] = velocity(w.row[i], joint);
       w.compliance[i] = solver::joint_proximal<Real>() * w.row_scale[i];
       if (constraints::gives_way<Real>(p.m, p.w, joint)) release_row(p, i);
     }
     for (int i = joint.axis_start; i < joint.axis_start + joint.axis_count; ++i) {
       const int row = p.axis_base() + i;
       const Real beta = w.axis_beta[i];
-      w.residual[row] = beta > 0 ? velocity(w.row[row], joint) - w.axis_alpha[i] / beta : Real(0);
+      w.row_rhs[row] = beta > 0 ? velocity(w.row[row], joint) - w.axis_alpha[i] / beta : Real(0);
       w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
     }
-    solver::for_each_condensed_row(p, joint, [&](int row) {
+    solver::for_each_condensed_row<Real>(p.m, joint, [&](int row) {
       if (w.compliance[row] < Real(solver::kReleaseGain) * w.row_scale[row])
-        w.residual[row] += velocity(w.row[row], joint);
+        w.row_rhs[row] += velocity(w.row[row], joint);
     });
   });
   if (p.m.tendon_count > 0) hold_tendons(team, p);
@@ -234,7 +234,7 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
 }
 
 // Whether the solve has a solution: finite velocities, and rigid locks nearer to J(q⁺) v = 0 than the free velocities,
-// whose rates are in w.residual, or within the step's tolerance. Sliding friction makes the system unsymmetric, so that
+// whose rates are in w.row_rhs, or within the step's tolerance. Sliding friction makes the system unsymmetric, so that
 // elimination without exchange of rows may break down where loops stand near their dead points.
 template <typename Real, typename Team>
 AXION_HD_CALL bool is_solved(const Team& team, const solver::Problem<Real>& p) {
@@ -247,7 +247,7 @@ AXION_HD_CALL bool is_solved(const Team& team, const solver::Problem<Real>& p) {
       return size <= std::numeric_limits<Real>::max() ? size : std::numeric_limits<Real>::max();  // also of a NaN
     });
   };
-  const Real before = greatest([&](int i, const model::JointData<Real>&) { return w.residual[i]; });
+  const Real before = greatest([&](int i, const model::JointData<Real>&) { return w.row_rhs[i]; });
   const Real after = greatest([&](int i, const model::JointData<Real>& joint) {
     return constraints::row_velocity(w.row[i], joint.child, joint.parent, w.v_plus, w.omega_plus);
   });

@@ -90,6 +90,12 @@ PARAMETER_ROOMS = {'engine/newton', 'engine/contact_solver'}
 CONSTANT = re.compile(r'\bconstexpr\s+(?:static\s+|inline\s+)*[\w:<>]+\s+k[A-Z]\w*\s*(?:=|\{)[^;]*\d[^;]*;')
 TUNED_NUMBER = re.compile(r"(?<![\w.'])(?:\d+\.\d*|\.\d+|\d+(?=[eE][-+]?\d))(?:[eE][-+]?\d+)?")
 
+# Functions of these rooms are given views of the arrays that they read and write; some make views of the whole problem.
+# What is given the problem can write anything, so that it is counted, and its number is only to become less.
+VIEW_ROOMS = {'engine/problem', 'engine/contact_solver', 'engine/newton'}
+MAX_WHOLE_PROBLEMS = 60
+WHOLE_PROBLEM = re.compile(r'const (?:solver::)?Problem<Real>& ')
+
 GRPC = re.compile(r'^(grpc|grpcpp|grpc\+\+|google/protobuf|google/rpc)/|\.pb\.h$')
 ABSEIL = re.compile(r'^absl/')
 CUDA = re.compile(r'^(cuda|cub/|thrust/|cooperative_groups|cu[a-z]+\.h|device_launch|device_functions|nv[A-Z]|nvml|nvrtc'
@@ -298,6 +304,20 @@ def rooms(root):
                     yield '/'.join(path.split('/')[:2])
 
 
+def count_whole_problems(root):
+    """How many functions of VIEW_ROOMS are given the whole problem."""
+    return sum(len(WHOLE_PROBLEM.findall(strip_cpp_comments((root / path).read_text(errors='replace')))) for path in source_files(root)
+               if room_of(path) in VIEW_ROOMS and pathlib.PurePosixPath(path).suffix in CPP_SUFFIXES)
+
+
+def check_views(root):
+    """A finding where they are more than MAX_WHOLE_PROBLEMS."""
+    count = count_whole_problems(root)
+    if count > MAX_WHOLE_PROBLEMS:
+        yield ('engine/problem/problem.hpp', 1, 'whole problem',
+               f'{count} functions are given a Problem, the limit is {MAX_WHOLE_PROBLEMS}; give them views of what they use')
+
+
 def check_arrays(root):
     """Findings about the arrays of a world: their lists, and rooms that name another room's (array_owners.py)."""
     structs = structs_of_arrays(root)
@@ -317,6 +337,7 @@ def check_tree(root):
     face = engine_face(root)
     findings = [(path, *finding) for path in source_files(root) for finding in check_file(root, face, path)]
     findings += check_arrays(root)
+    findings += check_views(root)
     for room in sorted(set(rooms(root))):
         if not (root / room / 'README.md').is_file():
             findings.append((room, 1, 'room', 'has no README.md that says what it does and who may call it'))

@@ -215,6 +215,16 @@ class BrokenHouse(unittest.TestCase):
         found = [f[0] for f in check_architecture.check_tree(self.root) if f[2] == 'include depth']
         self.assertEqual(found, ['engine/newton/floor1.hpp'])
 
+    def test_one_more_function_that_is_given_the_whole_problem_is_refused(self):
+        def refused():
+            return [f[0] for f in check_architecture.check_views(self.root)]
+        text = '#pragma once\ninline void f(const Problem<Real>& p);\n'
+        with unittest.mock.patch.object(check_architecture, 'MAX_WHOLE_PROBLEMS', check_architecture.count_whole_problems(self.root)):
+            self.add('engine/tree/extra.hpp', text)
+            self.assertEqual(refused(), [])
+            self.add('engine/newton/extra.hpp', text)
+            self.assertEqual(refused(), ['engine/problem/problem.hpp'])
+
     def test_long_file_is_refused(self):
         findings = self.added_findings('engine/base/extra.hpp', '#pragma once\n' + '\n' * 460)
         self.assertEqual([f[1] for f in findings], ['file length'])

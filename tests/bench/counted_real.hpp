@@ -109,16 +109,26 @@ struct axion::constraints::WideReal<axion::bench::CountedReal> {
 namespace axion::bench {
 
 // The function that a lambda is in, without its namespaces and arguments: what is between the last of "::" before the
-// first of "<(" of its type's name, and that.
+// first of "<(" of its type's name, and that. Arguments of a class that it is a member of are left out, too.
 template <typename Body>
 std::string function_of() {
   std::string_view name = __PRETTY_FUNCTION__;
   name.remove_prefix(name.find("Body = ") + 7);
-  const std::size_t end = name.find_first_of("<(");
-  name = name.substr(0, end);
-  const std::size_t space = name.rfind("axion::");
-  if (space != std::string_view::npos) name.remove_prefix(space + 7);
-  return std::string(name);
+  std::string function;
+  for (;;) {
+    const std::size_t end = name.find_first_of("<(");
+    function += name.substr(0, end);
+    if (end == std::string_view::npos || name[end] == '(') break;
+    std::size_t close = end;
+    for (int depth = 0; close < name.size(); ++close) {
+      depth += name[close] == '<' ? 1 : name[close] == '>' ? -1 : 0;
+      if (depth == 0) break;
+    }
+    if (name.substr(close + 1, 2) != "::" || name[close + 3] == '<') break;  // of the function, then its lambda
+    name.remove_prefix(close + 1);
+  }
+  const std::size_t space = function.rfind("axion::");
+  return space == std::string::npos ? function : function.substr(space + 7);
 }
 
 // Rounds that teams of so many threads take for the verbs counted: ceil(items / threads) each, at least one.

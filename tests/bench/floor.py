@@ -30,8 +30,7 @@ PHASES = [
     ('inverses of the nodes', ['solver::invert_*'], 0.45, 'six columns read for one'),
     ('impulses along the tree', ['solver::push_lanes', 'solver::respond'], 0.3,
      'sixteen lanes share what they multiply'),
-    ('columns of D = J V Jt', ['solver::RowSpace::prepare', 'solver::RowSpace::make_columns',
-                                 'solver::RowSpace::fill_lanes'], 0.3,
+    ('columns of D = J V Jt', ['solver::RowSpace::find_columns', 'solver::DelassusColumns::*'], 0.3,
      'sixteen lanes share what they multiply'),
     ('sweeps: D times the change of a contact', ['solver::RowSpace::apply_impulses', 'solver::RowSpace::start'], 0.85,
      'three columns and the velocities, in and out, for six operations'),
@@ -108,7 +107,7 @@ def describe(say, ours, counts, phases):
         f'{loops("invert_nodes"):.2f} factorisations of the joint tree, {loops("note_sweep"):.1f} sweeps, '
         f'{loops("RowSpace::apply_impulses"):.0f} changes of a contact\'s or row\'s impulse, '
         f'{loops("note_sliding_shares"):.1f} steps on the active set, '
-        f'{loops("RowSpace::prepare") / 2:.1f} passages through the joint tree for columns of D.\n')
+        f'{loops("DelassusColumns::make"):.1f} passages through the joint tree for columns of D.\n')
     total, near, verbs = (sum(p[i] for p in phases) for i in (3, 4, 2))
     say('| phase | verbs | operations | share | numbers of near memory an operation | bytes of near memory |')
     say('| --- | ---: | ---: | ---: | --- | ---: |')

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/contact_solver/contact_sweeps.hpp"
+#include "tests/engine/contact_solver/sweep_arguments.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/engine/problem/newton_system.hpp"
 #include "tests/support/validation.hpp"
@@ -61,20 +62,21 @@ struct Swept {
       : system(scene, model::make_options(model::Preset::kDefault), seed) {
     system.ready_for_sweeps();
     const auto& p = system.problem();
-    solver::RowSpace::forget(Team{}, p);
-    solver::RowSpace::start(Team{}, p);
+    testing::SweepArguments<Real> of(p);
+    of.rows.columns.forget(Team{});
+    of.rows.start(Team{}, p.w.du_linear, p.w.du_angular);
     for (int k = 0; k < sweeps; ++k) sweep(1);
   }
   // Returns whether a row's residual was above `share` of its tolerance.
   bool sweep(double share) {
-    using solver::RowSpace;
     const auto& p = system.problem();
+    testing::SweepArguments<Real> of(p);
     bool above = false;
     for (int row = p.limit_base(); row < p.contact_base(); ++row) {
-      above |= solver::sweep_row<RowSpace>(Team{}, p, row, Real(share));
+      above |= solver::sweep_row(Team{}, of.laws, of.system, of.rows, of.impulses, row, Real(share));
     }
     for (int i = 0; i < p.contact_count; ++i) {
-      above |= solver::sweep_contact<RowSpace>(Team{}, p, i, Real(share), false);
+      above |= solver::sweep_contact(Team{}, of.laws, of.system, of.rows, of.impulses, i, Real(share), false);
     }
     return above;
   }
@@ -100,9 +102,13 @@ TYPED_TEST(ActiveSetStep, settles_what_sweeps_have_found) {
   for (unsigned seed = 1; seed <= 24; ++seed) {
     Swept<TypeParam> swept(train_of_balls(), seed, 5);
     const auto& p = swept.system.problem();
-    ASSERT_TRUE(solver::RowSpace::serves(p));
+    testing::SweepArguments<TypeParam> of(p);
+    ASSERT_TRUE(solver::delassus_serves<TypeParam>(p.m, p.rows()));
     unsettled_before += swept.sweep(1);
-    for (int k = 0; k < 4; ++k) ASSERT_TRUE(solver::follow_active_set(team::SerialTeam{}, p, TypeParam(1e-6)));
+    for (int k = 0; k < 4; ++k) {
+      ASSERT_TRUE(solver::follow_active_set(team::SerialTeam{}, of.laws, of.system, of.rows, of.impulses, of.set,
+                                            TypeParam(1e-6)));
+    }
     for (int k = 0; k < p.w.sweeps.active_count[2]; ++k) {
       sliding += p.w.sweeps.active_kind[k] == solver::kSlidingAcross,
           sticking += p.w.sweeps.active_kind[k] == solver::kSingleRow;
@@ -154,24 +160,25 @@ TYPED_TEST(ActiveSetStep, has_the_columns_of_rows_that_sweeps_met) {
   for (unsigned seed = 1; seed <= 12; ++seed) {
     Swept<TypeParam> swept(testing::mixed_scene(), seed, 0);
     const auto& p = swept.system.problem();
-    const int base = p.limit_base(), rows = p.row_count() - base, length = solver::RowSpace::size(p);
-    for (int row = base; row < p.row_count(); row += solver::swept_together(p, row)) {
+    testing::SweepArguments<TypeParam> of(p);
+    const int base = p.limit_base(), rows = p.row_count() - base, length = of.rows.length;
+    for (int row = base; row < p.row_count(); row += solver::swept_together(of.laws, row)) {
       if (p.w.sweeps.delassus_known[row - base] != 0) continue;
-      const int units = solver::RowSpace::prepare(team::SerialTeam{}, p, row);
+      const int units = of.rows.prepare(team::SerialTeam{}, of.laws, of.system, of.impulses, row);
       ASSERT_GE(units, 1);
       most = std::max(most, p.w.sweeps.push_count[0]), least = std::min(least, p.w.sweeps.push_count[0]);
       ASSERT_NE(p.w.sweeps.delassus_known[row - base], 0);
-      ASSERT_EQ(solver::RowSpace::prepare(team::SerialTeam{}, p, row), 0);
+      ASSERT_EQ(of.rows.prepare(team::SerialTeam{}, of.laws, of.system, of.impulses, row), 0);
     }
     solver::find_joint_response(team::SerialTeam{}, p);
     for (int r = 0; r < rows; ++r) {
       ++known;
       std::fill_n(p.w.sweeps.body_velocity, 6 * p.m.body_count, TypeParam(0));
       const TypeParam impulse[1] = {1};
-      solver::BodySpace::apply_impulses(team::SerialTeam{}, p, base + r, 1, impulse);
+      of.bodies.apply_impulses(team::SerialTeam{}, base + r, 1, impulse);
       for (int i = 0; i < rows; ++i) {
         const double scale = std::sqrt(double(p.w.row_scale[base + r]) * p.w.row_scale[base + i]);
-        EXPECT_NEAR(p.w.sweeps.delassus[r * length + i], solver::BodySpace::velocity(p, base + i),
+        EXPECT_NEAR(p.w.sweeps.delassus[r * length + i], of.bodies.velocity(base + i),
                     1e3 * testing::epsilon<TypeParam>() * scale)
             << "row " << i << " for " << r;
       }
@@ -189,11 +196,13 @@ TYPED_TEST(ActiveSetStep, leaves_impulses_within_their_laws_and_velocities_that_
     for (const int sweeps : {1, 2, 5}) {
       Swept<TypeParam> swept(testing::mixed_scene(), seed, sweeps);
       const auto& p = swept.system.problem();
-      const int base = p.limit_base(), rows = p.row_count() - base, length = solver::RowSpace::size(p);
+      testing::SweepArguments<TypeParam> of(p);
+      const int base = p.limit_base(), rows = p.row_count() - base, length = of.rows.length;
       const std::vector<TypeParam> lambda(p.w.lambda + base, p.w.lambda + base + rows);
       const std::vector<TypeParam> velocity(p.w.sweeps.row_velocity, p.w.sweeps.row_velocity + rows);
       solver::HeldContacts held;
-      const solver::ActiveStep<TypeParam> step = solver::step_active_set(team::SerialTeam{}, p, held);
+      const solver::ActiveStep<TypeParam> step =
+          solver::step_active_set(team::SerialTeam{}, of.laws, of.system, of.rows, of.impulses, of.set, held);
       if (!step.made) continue;
       ++made;
       EXPECT_TRUE(step.share >= 0 && step.share <= 1) << step.share;

@@ -10,6 +10,7 @@
 
 #include "engine/contact_solver/listed_sweeps.hpp"
 #include "engine/newton/newton.hpp"
+#include "tests/engine/contact_solver/sweep_arguments.hpp"
 #include "tests/engine/problem/newton_system.hpp"
 #include "tests/support/validation.hpp"
 
@@ -43,7 +44,8 @@ struct Readied {
     system.ready_for_sweeps();
     const auto& p = problem();
     solver::find_joint_response(Team{}, p);
-    solver::note_all_blocks(Team{}, p);
+    testing::SweepArguments<Real> of(p);
+    solver::note_all_blocks(Team{}, of.laws, of.system, of.bodies);
   }
   const solver::Problem<Real>& problem() const { return system.problem(); }
   std::vector<Real> impulses() const {
@@ -54,13 +56,14 @@ struct Readied {
 
 // Contacts by colours, as `contacts` has them.
 template <typename Real>
-std::vector<std::vector<int>> contacts_of(const solver::Problem<Real>& p, const solver::ColouredContacts& contacts) {
+std::vector<std::vector<int>> contacts_of(const solver::ColouredSweeps<Real>& sweeps,
+                                          const solver::ColouredContacts& contacts) {
   std::vector<std::vector<int>> colours;
-  const int* start = solver::colour_start(p, contacts);
+  const int* start = solver::colour_start(sweeps.colours, contacts);
   for (int k = 0; k < contacts.colours; ++k) {
     colours.emplace_back();
     for (int place = kLanes * start[k]; place < kLanes * start[k + 1]; ++place) {
-      if (p.w.sweeps.coloured_contact[place] >= 0) colours.back().push_back(p.w.sweeps.coloured_contact[place]);
+      if (sweeps.packed.contact[place] >= 0) colours.back().push_back(sweeps.packed.contact[place]);
     }
   }
   return colours;
@@ -88,9 +91,12 @@ TYPED_TEST(ColouredSweeps, every_contact_has_one_place_and_no_colour_moves_a_bod
     const Readied<TypeParam> ready(testing::heap(36, 0.5), seed);
     const auto& p = ready.problem();
     ASSERT_GT(p.contact_count, 2 * kLanes);
-    const solver::ColouredContacts all = solver::place_contacts(team::SerialTeam{}, p);
+    testing::SweepArguments<TypeParam> of(p);
+    auto sweeps = solver::coloured_sweeps(p);
+    const solver::ColouredContacts all =
+        solver::place_contacts(team::SerialTeam{}, of.laws, sweeps.packed, sweeps.colours);
     ASSERT_GT(all.colours, 3);
-    const auto colours = contacts_of(p, all);
+    const auto colours = contacts_of(sweeps, all);
     expect_colours_part_bodies(p, colours);
     std::set<int> seen;
     for (const auto& colour : colours) seen.insert(colour.begin(), colour.end());
@@ -104,15 +110,16 @@ TYPED_TEST(ColouredSweeps, every_contact_has_one_place_and_no_colour_moves_a_bod
       return p.w.sweeps.coloured_contact[place] >= 0 && p.w.sweeps.coloured_contact[place] % 5 == 0;
     };
     const int wanted = (p.contact_count + 4) / 5;
-    const solver::ColouredContacts listed = solver::place_listed(team::SerialTeam{}, p, all, wanted, keep);
+    const solver::ColouredContacts listed =
+        solver::place_listed(team::SerialTeam{}, sweeps.packed, sweeps.colours, all, wanted, keep);
     ASSERT_GE(listed.colours, 0);
-    const auto some = contacts_of(p, listed);
+    const auto some = contacts_of(sweeps, listed);
     expect_colours_part_bodies(p, some);
     std::set<int> kept;
     for (const auto& colour : some) kept.insert(colour.begin(), colour.end());
     EXPECT_EQ(int(kept.size()), wanted);
     for (const int i : kept) EXPECT_EQ(i % 5, 0);
-    EXPECT_EQ(contacts_of(p, all), colours) << "lists have places of their own";
+    EXPECT_EQ(contacts_of(sweeps, all), colours) << "lists have places of their own";
   }
 }
 
@@ -123,11 +130,15 @@ TYPED_TEST(ColouredSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_o
   for (unsigned seed = 1; seed <= 2; ++seed) {
     Readied<Real> lanes(testing::heap(36, 0.5), seed), alone(testing::heap(36, 0.5), seed);
     const auto &p = lanes.problem(), &q = alone.problem();
-    const solver::ColouredSweeps sweeps = solver::ColouredSweeps::start(team, p);
+    testing::SweepArguments<Real> of(p), alone_of(q);
+    auto sweeps = solver::coloured_sweeps(p);
+    auto blocks = solver::block_sweeps(q);
+    sweeps.start(team, of.laws, of.system, of.impulses);
     ASSERT_GT(sweeps.all.colours, 0);
     bool moving = true;
     for (int k = 0; k < 4; ++k) {
-      sweeps.renew(team, p), solver::BlockSweeps::renew(team, q);
+      sweeps.renew(team, of.laws, of.system, of.impulses);
+      blocks.renew(team, alone_of.laws, alone_of.system, alone_of.impulses);
       for (int b = 0; b < p.m.body_count; ++b) {
         for (int i = 0; i < 6; ++i) {
           EXPECT_NEAR(p.w.sweeps.body_velocity[solver::SweepSizes::kBodyNumbers * b + i],
@@ -135,10 +146,13 @@ TYPED_TEST(ColouredSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_o
               << b << ", " << i;
         }
       }
-      moving = sweeps.sweep_all(team, p, Real(0.5));
+      moving = sweeps.sweep_all(team, of.laws, of.system, of.impulses, Real(0.5));
       bool other = false;
-      for (const auto& colour : contacts_of(p, sweeps.all)) {
-        for (const int i : colour) other |= solver::sweep_contact<solver::BodySpace>(team, q, i, Real(0.5), false);
+      for (const auto& colour : contacts_of(sweeps, sweeps.all)) {
+        for (const int i : colour) {
+          other |= solver::sweep_contact(team, alone_of.laws, alone_of.system, alone_of.bodies, alone_of.impulses, i,
+                                         Real(0.5), false);
+        }
       }
       EXPECT_EQ(moving, other);
       const std::vector<Real> a = lanes.impulses(), b = alone.impulses();
@@ -160,21 +174,23 @@ TYPED_TEST(ColouredSweeps, lists_hold_what_has_settled) {
   for (unsigned seed = 1; seed <= 6 && packed < kEnough; ++seed) {
     Readied<Real> ready(testing::heap(90, 0.5), seed);
     const auto& p = ready.problem();
-    const solver::ColouredSweeps sweeps = solver::ColouredSweeps::start(team, p);
+    testing::SweepArguments<Real> of(p);
+    auto sweeps = solver::coloured_sweeps(p);
+    sweeps.start(team, of.laws, of.system, of.impulses);
     for (int k = 0; k < 120 && packed < kEnough; ++k) {
-      sweeps.renew(team, p);
-      if (!sweeps.sweep_all(team, p, Real(0.5))) break;
+      sweeps.renew(team, of.laws, of.system, of.impulses);
+      if (!sweeps.sweep_all(team, of.laws, of.system, of.impulses, Real(0.5))) break;
       const std::vector<Real> before = ready.impulses();
-      const solver::SweptColours list = sweeps.list(team, p, true);
-      sweeps.begin(team, p, list);
-      for (int sweep = 0; sweep < 2; ++sweep) sweeps.sweep(team, p, list, Real(0.5));
-      sweeps.keep_impulses(team, p, list);
+      const solver::SweptColours list = sweeps.list(team, of.laws, of.system, of.impulses, true);
+      sweeps.begin(team, of.laws, of.impulses, list);
+      for (int sweep = 0; sweep < 2; ++sweep) sweeps.sweep(team, of.laws, of.system, of.impulses, list, Real(0.5));
+      sweeps.keep_impulses(team, of.laws, of.system, of.impulses, list);
       if (list.first == 0) continue;
       ++packed;
       EXPECT_LE(4 * list.blocks, p.contact_count);
       const std::vector<Real> after = ready.impulses();
       std::set<int> listed;
-      for (const auto& colour : contacts_of(p, list.contacts)) listed.insert(colour.begin(), colour.end());
+      for (const auto& colour : contacts_of(sweeps, list.contacts)) listed.insert(colour.begin(), colour.end());
       for (int i = 0; i < p.contact_count; ++i) {
         if (listed.count(i) != 0) continue;
         for (int r = 3 * i; r < 3 * i + 3; ++r) EXPECT_EQ(before[r], after[r]) << "contact " << i;
@@ -202,7 +218,8 @@ TYPED_TEST(ColouredSweeps, a_loaded_plate_is_swept_without_colours) {
   Readied<Real> ready(loaded_plate());
   auto& p = ready.system.problem();
   ASSERT_GT(p.w.contact_start[1] - p.w.contact_start[0], solver::SweepSizes::kMaxColours);
-  EXPECT_LT(solver::place_contacts(team, p).colours, 0);
+  auto sweeps = solver::coloured_sweeps(p);
+  EXPECT_LT(solver::place_contacts(team, solver::swept_laws(p), sweeps.packed, sweeps.colours).colours, 0);
   const solver::SweepPlan<Real> plan = solver::plan_pile_sweeps<Real>(0);
   EXPECT_GT(solver::evaluate(team, p), Real(1));
   ASSERT_EQ(solver::sweep_contacts(team, p, plan).share, Real(1));

@@ -119,7 +119,7 @@ class Jacobian {
     solver::linearise(team::SerialTeam{}, p);
     engine_.J = system_.rows(false), engine_.F = system_.rows(true);
     engine_.compliance = system_.compliance();
-    engine_.residual = Eigen::Map<Vector>(p.w.residual, p.row_count());
+    engine_.residual = Eigen::Map<Vector>(p.w.row_rhs, p.row_count());
     engine_.gain = Eigen::Map<Vector>(p.w.contact_gain, 9 * p.contact_count);
     engine_.offset = Eigen::Map<Vector>(p.w.contact_offset, 3 * p.contact_count);
   }

@@ -110,7 +110,7 @@ class NewtonSystem {
     for (int b = 0; b < p.m.body_count; ++b) {
       for (int k = 0; k < 3; ++k) rhs[6 * b + k] = -p.w.g_linear[b][k], rhs[6 * b + 3 + k] = -p.w.g_angular[b][k];
     }
-    for (int i = 0; i < n; ++i) rhs[nu + i] = -p.w.residual[i];
+    for (int i = 0; i < n; ++i) rhs[nu + i] = -p.w.row_rhs[i];
     for (int c = 0; blocks && c < p.contact_count; ++c) {
       const int row = p.contact_base() + 3 * c;
       for (int k = 0; k < 3; ++k) {
@@ -179,7 +179,8 @@ class NewtonSystem {
     const int axis = p.m.tendons[t].axis;
     if (axis >= 0) {
       if (i == p.axis_base() + axis && !(p.w.axis_beta[axis] > 0)) return;  // an empty row
-      solver::for_each_row_of_axis(p, axis, [&](int row, Real side) { sign = row == i ? side : sign; });
+      solver::for_each_row_of_axis<Real>(p.m, p.w.limit_side, axis,
+                                         [&](int row, Real side) { sign = row == i ? side : sign; });
     }
     constraints::for_each_term(p.m.tendons[t], [&](int k) {
       const auto& term = p.m.tendon_terms[k];

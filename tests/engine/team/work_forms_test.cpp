@@ -15,6 +15,7 @@
 #include "engine/contact_solver/contact_sweeps.hpp"
 #include "engine/tree/joint_inverse.hpp"
 #include "engine/tree/tree_solver.hpp"
+#include "tests/engine/contact_solver/sweep_arguments.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
 #include "tests/engine/problem/newton_system.hpp"
 #include "tests/engine/team/warp_team.hpp"
@@ -228,17 +229,19 @@ template <typename Real>
 NewtonSystem<Real> before_columns(const model::SceneSpec& scene, unsigned seed) {
   NewtonSystem<Real> system(scene, model::make_options(model::Preset::kDefault), seed);
   system.ready_for_sweeps();
-  if (!solver::RowSpace::serves(system.problem())) throw std::logic_error("too many rows");
-  solver::RowSpace::forget(team::SerialTeam{}, system.problem());
+  if (!solver::delassus_serves<Real>(system.problem().m, system.problem().rows()))
+    throw std::logic_error("too many rows");
+  solver::row_space(system.problem()).columns.forget(team::SerialTeam{});
   return system;
 }
 template <typename Real>
 NewtonSystem<Real> after_columns(const model::SceneSpec& scene, unsigned seed) {
   NewtonSystem<Real> system = before_columns<Real>(scene, seed);
   const auto& p = system.problem();
-  solver::RowSpace::start(team::SerialTeam{}, p);
-  for (int row = p.limit_base(); row < p.row_count(); row += solver::swept_together(p, row)) {
-    solver::RowSpace::prepare(team::SerialTeam{}, p, row);
+  SweepArguments<Real> of(p);
+  of.rows.start(team::SerialTeam{}, p.w.du_linear, p.w.du_angular);
+  for (int row = p.limit_base(); row < p.row_count(); row += solver::swept_together(of.laws, row)) {
+    of.rows.prepare(team::SerialTeam{}, of.laws, of.system, of.impulses, row);
   }
   return system;
 }
@@ -248,10 +251,11 @@ TYPED_TEST(WorkForms, columns_of_the_delassus_matrix_are_made_alike) {
     const auto make = [&] { return before_columns<TypeParam>(scene, 4); };
     expect_the_same_bits(make, [](const auto& team, auto& system, Bits& bits) {
       const auto& p = system.problem();
-      solver::RowSpace::start(team, p);
-      const int base = p.limit_base(), rows = p.row_count() - base, length = solver::RowSpace::size(p);
-      for (int row = base; row < p.row_count(); row += solver::swept_together(p, row)) {
-        solver::RowSpace::prepare(team, p, row);
+      SweepArguments<TypeParam> of(p);
+      of.rows.start(team, p.w.du_linear, p.w.du_angular);
+      const int base = p.limit_base(), rows = p.row_count() - base, length = of.rows.length;
+      for (int row = base; row < p.row_count(); row += solver::swept_together(of.laws, row)) {
+        of.rows.prepare(team, of.laws, of.system, of.impulses, row);
       }
       for (int i = 0; i < rows; ++i) bits.add(p.w.sweeps.delassus + i * length, rows);
       bits.add(rows);
@@ -272,13 +276,15 @@ TYPED_TEST(WorkForms, steps_on_the_active_set_are_made_alike) {
           const TypeParam n = i % 3 == 2 ? 0 : TypeParam(0.1 + 0.01 * i), mu = p.w.contacts[i].friction;
           lambda[0] = n, lambda[1] = i % 3 == 0 ? mu * n : TypeParam(0.3) * mu * n, lambda[2] = 0;
         }
+        SweepArguments<TypeParam> of(p);
         solver::HeldContacts held;
-        const solver::ActiveCount active = solver::list_active_rows(team, p, held);
+        const solver::ActiveCount active =
+            solver::list_active_rows(team, of.laws, of.system, of.rows, of.impulses, of.set, held);
         bits.add(active.sticking), bits.add(active.single), bits.add(active.all);
         bits.add(p.w.sweeps.active_row, active.all), bits.add(p.w.sweeps.active_kind, active.all);
         fewest = std::min(fewest, active.all), most = std::max(most, active.all);
         for (int k = 0; k < 3; ++k) {
-          const auto step = solver::step_active_set(team, p, held);
+          const auto step = solver::step_active_set(team, of.laws, of.system, of.rows, of.impulses, of.set, held);
           bits.add(step.made), bits.add(step.share);
           bits.add(p.w.lambda, p.row_count());
           bits.add(p.w.sweeps.row_velocity, p.row_count() - p.limit_base());
@@ -298,7 +304,9 @@ TYPED_TEST(WorkForms, sweeps_are_made_alike) {
         const auto& p = system.problem();
         solver::SweepPlan<TypeParam> plan{60};
         plan.tolerance = TypeParam(1e-3), plan.averaged = seed % 2 == 0;
-        solver::make_sweeps(team, p, plan);
+        SweepArguments<TypeParam> of(p);
+        of.rows.start(team, p.w.du_linear, p.w.du_angular);
+        solver::make_sweeps(team, of.laws, of.system, of.rows, of.impulses, of.history, of.set, plan);
         bits.add(p.w.lambda, p.row_count());
         bits.add(p.w.sweeps.row_velocity, p.row_count() - p.limit_base());
       });
@@ -312,7 +320,8 @@ TYPED_TEST(WorkForms, coloured_contacts_are_swept_alike) {
     NewtonSystem<Real> system(heap(36, 0.5), model::make_options(model::Preset::kDefault), 5);
     system.ready_for_sweeps();
     solver::find_joint_response(team::SerialTeam{}, system.problem());
-    solver::note_all_blocks(team::SerialTeam{}, system.problem());
+    SweepArguments<Real> of(system.problem());
+    solver::note_all_blocks(team::SerialTeam{}, of.laws, of.system, of.bodies);
     return system;
   };
   expect_the_same_bits(make, [](const auto& team, auto& system, Bits& bits) {
@@ -322,23 +331,25 @@ TYPED_TEST(WorkForms, coloured_contacts_are_swept_alike) {
       for (int b = 0; b < p.m.body_count; ++b)
         bits.add(p.w.sweeps.body_velocity + solver::SweepSizes::kBodyNumbers * b, 6);
     };
-    const solver::ColouredSweeps sweeps = solver::ColouredSweeps::start(team, p);
+    SweepArguments<Real> of(p);
+    auto sweeps = solver::coloured_sweeps(p);
+    sweeps.start(team, of.laws, of.system, of.impulses);
     ASSERT_GE(sweeps.all.colours, 1);
-    sweeps.renew(team, p);
-    sweeps.sweep_all(team, p, Real(1));
+    sweeps.renew(team, of.laws, of.system, of.impulses);
+    sweeps.sweep_all(team, of.laws, of.system, of.impulses, Real(1));
     add();
     for (const bool local : {false, true}) {
-      sweeps.renew(team, p);
-      sweeps.sweep_all(team, p, local ? Real(20) : Real(1));
-      const solver::SweptColours list = sweeps.list(team, p, local);
+      sweeps.renew(team, of.laws, of.system, of.impulses);
+      sweeps.sweep_all(team, of.laws, of.system, of.impulses, local ? Real(20) : Real(1));
+      const solver::SweptColours list = sweeps.list(team, of.laws, of.system, of.impulses, local);
       solver::Momentum<Real> momentum{1};
-      sweeps.begin(team, p, list);
+      sweeps.begin(team, of.laws, of.impulses, list);
       for (int k = 0; k < 10; ++k) {
-        sweeps.sweep(team, p, list, Real(1));
-        sweeps.accelerate(team, p, list, momentum, true, k == 0);
+        sweeps.sweep(team, of.laws, of.system, of.impulses, list, Real(1));
+        sweeps.accelerate(team, of.laws, of.impulses, list, momentum, true, k == 0);
       }
-      sweeps.move_to_mean(team, p, list, 10);
-      sweeps.keep_impulses(team, p, list);
+      sweeps.move_to_mean(team, of.laws, of.system, of.impulses, list, 10);
+      sweeps.keep_impulses(team, of.laws, of.system, of.impulses, list);
       add();
     }
   });

@@ -50,7 +50,7 @@ struct JointSystem {
     for (int b = 0; b < p.m.body_count; ++b) {
       for (int k = 0; k < 3; ++k) rhs[6 * b + k] = -p.w.g_linear[b][k], rhs[6 * b + 3 + k] = -p.w.g_angular[b][k];
     }
-    for (int i = 0; i < rows; ++i) rhs[velocities + i] = -p.w.residual[i];
+    for (int i = 0; i < rows; ++i) rhs[velocities + i] = -p.w.row_rhs[i];
     return rhs;
   }
 };

@@ -1,0 +1,170 @@
+// What functions of this room are given of a world: views of its arrays, each of one use.
+//
+//   read alone     BodyVelocities, StepPoses, IterateRows, ImpulseRows, CoordinateRows, LockStarts, EffortLaws
+//   written        RowResiduals and LockRows by row_residuals.hpp; LinearisedRows, ContactBlocks and BodyMatrices by
+//                  linearise.hpp
+//   StepRules      settings, and how this iteration of this attempt goes about the step: numbers
+//
+// A function reads what it is given as constant, and writes what it is not. Views are made once where an iterate is
+// evaluated or linearised, of pointers and numbers alone. Cost: none.
+#pragma once
+
+#include "engine/base/array_view.hpp"
+#include "engine/constraints/constraint_rows.hpp"
+#include "engine/problem/problem.hpp"
+
+namespace axion::solver {
+
+// Velocities of bodies, of the iterate or of a direction.
+template <typename Real>
+struct BodyVelocities {
+  const math::Vec3<Real>*linear, *angular;  // [nb]
+};
+
+template <typename Real>
+struct StepPoses {
+  const math::Vec3<Real>*x, *x_plus;  // [nb] of the step's start, of the iterate
+  const math::Quat<Real>* q_plus;     // [nb]
+  const Real* axis_position;          // [naxis] coordinates at the start
+};
+
+template <typename Real>
+struct IterateRows : RowLayout {
+  const Real *lambda, *row_scale;  // [nrow]
+};
+
+// The rows along which impulses act on bodies, but for locks, which a function is given beside them.
+template <typename Real>
+struct ImpulseRows {
+  const model::ModelView<Real>& m;
+  const model::Row<Real>*row, *tendon_force;
+  const int *limit_side, *contact_start, *contact_list;
+  const model::Contact<Real>* contacts;
+};
+
+// Rows along coordinates of joints and tendons.
+template <typename Real>
+struct CoordinateRows {
+  const model::ModelView<Real>& m;
+  const model::Row<Real>*row, *tendon_force;
+  const int* limit_side;
+};
+
+// Locks at the start of the step.
+template <typename Real>
+struct LockStarts {
+  const model::Row<Real>*row_start, *tendon_force;
+  const Real *error, *tendon_weight, *blend;
+  const constraints::NormalLaw<Real>* law;
+};
+
+template <typename Real>
+struct EffortLaws {
+  const Real *alpha, *compliance, *lower, *upper;  // [neffort]
+};
+
+// The row of an effort at its impulse.
+template <typename Real>
+struct BoundedRow {
+  Real lambda, scale, compliance, lower, upper;
+};
+
+template <typename Real>
+AXION_HD inline BoundedRow<Real> effort_row(const IterateRows<Real>& rows, const EffortLaws<Real>& efforts, int e) {
+  const int row = rows.effort_base() + e;
+  return {rows.lambda[row], rows.row_scale[row], efforts.compliance[e], efforts.lower[e], efforts.upper[e]};
+}
+
+template <typename Real>
+struct RowResiduals {
+  ArrayView<Real> residual, natural_residual, row_tolerance;  // [nrow]
+};
+
+// Rows of locks at the iterate: of the matrix, of the impulses, and those of the terms of equalities.
+template <typename Real>
+struct LockRows {
+  ArrayView<model::Row<Real>> row, row_force, tendon_row;
+  ArrayView<Real> compliance;  // [nlock]
+};
+
+template <typename Real>
+struct LinearisedRows {
+  const Real* residual;  // [nrow] as it was evaluated
+  ArrayView<model::Row<Real>> row, tendon_row;
+  ArrayView<Real> rhs, compliance;  // [nrow]
+};
+
+template <typename Real>
+struct ContactBlocks {
+  ArrayView<Real> gain, offset;  // 9 and 3 a block
+};
+
+template <typename Real>
+struct BodyMatrices {
+  ArrayView<math::Mat3<Real>> rotation_derivative, K_geometric;  // [nb]
+};
+
+// Settings of the step, and how an iteration goes about it.
+template <typename Real>
+struct StepRules {
+  const model::StepSettings<Real>& s;
+  model::JointMode joint_mode;
+  Real proximal_scale, load_proximal;
+  bool follows_slip, exact_turning;
+  bool symmetric, has_start_rows;  // symmetric_solver, has_start_rows
+};
+
+template <typename Real>
+AXION_HD inline StepRules<Real> step_rules(const Problem<Real>& p) {
+  return {p.s,
+          p.joint_mode,
+          p.proximal_scale,
+          p.load_proximal,
+          p.follows_slip,
+          p.exact_turning,
+          symmetric_solver(p),
+          has_start_rows(p)};
+}
+
+template <typename Real>
+AXION_HD inline BodyVelocities<Real> iterate_velocities(const model::WorldView<Real>& w) {
+  return {w.v_plus, w.omega_plus};
+}
+template <typename Real>
+AXION_HD inline StepPoses<Real> step_poses(const model::WorldView<Real>& w) {
+  return {w.x, w.x_plus, w.q_plus, w.axis_position};
+}
+template <typename Real>
+AXION_HD inline IterateRows<Real> iterate_rows(const RowLayout& rows, const model::WorldView<Real>& w) {
+  return {rows, w.lambda, w.row_scale};
+}
+template <typename Real>
+AXION_HD inline ImpulseRows<Real> impulse_rows(const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
+  return {m, w.row, w.tendon_force, w.limit_side, w.contact_start, w.contact_list, w.contacts};
+}
+template <typename Real>
+AXION_HD inline CoordinateRows<Real> coordinate_rows(const model::ModelView<Real>& m, const model::WorldView<Real>& w) {
+  return {m, w.row, w.tendon_force, w.limit_side};
+}
+template <typename Real>
+AXION_HD inline LockStarts<Real> lock_starts(const model::WorldView<Real>& w) {
+  return {w.row_start, w.tendon_force, w.lock_start_error, w.tendon_weight, w.blend, w.lock_law};
+}
+template <typename Real>
+AXION_HD inline EffortLaws<Real> effort_laws(const model::WorldView<Real>& w) {
+  return {w.effort_alpha, w.effort_compliance, w.effort_lower, w.effort_upper};
+}
+template <typename Real>
+AXION_HD inline RowResiduals<Real> row_residuals(const model::WorldView<Real>& w) {
+  return {w.residual, w.natural_residual, w.row_tolerance};
+}
+template <typename Real>
+AXION_HD inline LockRows<Real> lock_rows(const model::WorldView<Real>& w) {
+  return {w.row, w.row_force, w.tendon_row, w.lock_compliance};
+}
+template <typename Real>
+AXION_HD inline LinearisedRows<Real> linearised_rows(const model::WorldView<Real>& w) {
+  return {w.residual, w.row, w.tendon_row, w.row_rhs, w.compliance};
+}
+
+}  // namespace axion::solver
