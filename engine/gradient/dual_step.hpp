@@ -61,7 +61,8 @@ inline void end_dual_step(DualStep& step, const math::Slopes* slopes) {
     }
   }
   for (int row = 0; row < p.row_count(); ++row) p.w.lambda[row].slope = slopes[unknown_of(p, row)];
-  solver::place_iterate(team, p);
+  solver::place_iterate<Dual>(team, p.m, p.s, solver::iterate_velocities<Dual>(p.w), p.w.x, p.w.q, p.w.x_plus,
+                              p.w.q_plus);
   Kinks kinks(step.difference, step.least_load);
   kinks.find(p);
   for (int lane = 0; lane < math::kDualLanes; ++lane) step.is_kink[lane] = kinks.is_kink[lane];

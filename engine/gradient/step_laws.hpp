@@ -31,8 +31,14 @@ inline Dual opening(const solver::Problem<Dual>& p, int row) {
 }
 inline bool presses(const solver::Problem<Dual>& p, int row) { return !(opening(p, row) > 0); }
 
+// The impulse of an effort that its law asks for at this residual, and what its bounds leave of that.
+inline solver::BoundedImpulse<Dual> impulse_of_effort(const solver::Problem<Dual>& p, int effort) {
+  const solver::IterateRows<Dual> rows = solver::iterate_rows<Dual>(p.rows(), p.w);
+  return solver::bounded_impulse(solver::effort_row(rows, solver::effort_laws<Dual>(p.w), effort),
+                                 p.w.residual[p.effort_base() + effort]);
+}
 inline bool is_free(const solver::Problem<Dual>& p, int effort) {
-  const solver::BoundedImpulse<Dual> next = solver::bounded_impulse(p, effort, p.w.residual[p.effort_base() + effort]);
+  const solver::BoundedImpulse<Dual> next = impulse_of_effort(p, effort);
   return next.held == next.free;
 }
 
@@ -82,8 +88,7 @@ inline void put_residual(const solver::Problem<Dual>& p, Dual* to) {
   for (int i = 0; i < p.m.limit_count; ++i) put_unilateral(p.limit_base() + i);
   for (int e = 0; e < p.m.effort_count; ++e) {
     const int row = p.effort_base() + e;
-    at(row) =
-        is_free(p, e) ? p.w.residual[row] : p.w.lambda[row] - solver::bounded_impulse(p, e, p.w.residual[row]).held;
+    at(row) = is_free(p, e) ? p.w.residual[row] : p.w.lambda[row] - impulse_of_effort(p, e).held;
   }
   for (int i = 0; i < p.contact_count; ++i) {
     const int row = p.contact_base() + 3 * i;
@@ -106,12 +111,22 @@ class Kinks {
 
   // At an iterate that has changed since its rows were evaluated.
   void find(const solver::Problem<Dual>& p) {
-    for (int i = 0; i < p.m.limit_count; ++i) solver::evaluate_limit(p, i, p.s.velocity_tolerance);
-    for (int e = 0; e < p.m.effort_count; ++e) solver::evaluate_effort(p, e, p.s.velocity_tolerance);
-    for (int i = 0; i < p.contact_count; ++i) solver::evaluate_contact(p, i);
+    const solver::BodyVelocities<Dual> u = solver::iterate_velocities<Dual>(p.w);
+    const solver::IterateRows<Dual> rows = solver::iterate_rows<Dual>(p.rows(), p.w);
+    const solver::CoordinateRows<Dual> coordinates = solver::coordinate_rows<Dual>(p.m, p.w);
+    const solver::EffortLaws<Dual> efforts = solver::effort_laws<Dual>(p.w);
+    solver::RowResiduals<Dual> residuals = solver::row_residuals<Dual>(p.w);
+    for (int i = 0; i < p.m.limit_count; ++i) {
+      const constraints::NormalLaw<Dual> law = constraints::limit_law<Dual>(p.m, p.w, p.s, i);
+      solver::evaluate_limit(rows, coordinates, u, residuals, i, law, p.s.velocity_tolerance);
+    }
+    for (int e = 0; e < p.m.effort_count; ++e) {
+      solver::evaluate_effort(rows, coordinates, u, efforts, residuals, e, p.s.velocity_tolerance);
+    }
+    solver::evaluate_contacts(DualTeam{}, p, u);
     for (int i = 0; i < p.m.limit_count; ++i) find_unilateral(p, p.limit_base() + i);
     for (int e = 0; e < p.m.effort_count; ++e) {
-      const Dual free = solver::bounded_impulse(p, e, p.w.residual[p.effort_base() + e]).free;
+      const Dual free = impulse_of_effort(p, e).free;
       pass(free - p.w.effort_lower[e]), pass(p.w.effort_upper[e] - free);
     }
     for (int i = 0; i < p.contact_count; ++i) {

@@ -111,7 +111,7 @@ class StepMatrix {
   template <typename Put>
   void put_axis(const Problem& p, int i, Put&& put) {
     put(unknown_of(p, p.axis_base() + i));
-    solver::for_each_row_of_axis(p, i, [&](int row, const Dual&) { put(unknown_of(p, row)); });
+    solver::for_each_row_of_axis<Dual>(p.m, p.w.limit_side, i, [&](int row, const Dual&) { put(unknown_of(p, row)); });
   }
 
   void add(std::size_t row, std::size_t column, double value) {
@@ -207,7 +207,7 @@ class StepMatrix {
       const model::JointData<Dual>& joint = p.m.joints[p.m.axes[i].joint];
       return f(p.w.row[row], joint.child, joint.parent, 1.0);
     }
-    const double sign = solver::sign_along(p, i, row).value;
+    const double sign = solver::sign_along<Dual>(p.m, p.w.limit_side, i, row).value;
     constraints::for_each_term(constraints::tendon_of_axis<Dual>(p.m, i), [&](int k) {
       f(p.w.tendon_force[k], p.m.tendon_terms[k].a, p.m.tendon_terms[k].b, sign);
     });
