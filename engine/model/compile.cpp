@@ -353,7 +353,7 @@ class Compiler {
     for (const AxisSpec& a : spec.axes) {
       AxisData<double> axis{};
       axis.joint = index, axis.limit = -1;
-      for_each_number([](double& to, double from) { to = from; }, axis, a);
+      for_each_axis_number([](double& to, double from) { to = from; }, axis, a);
       bound_motors(a.motors, axis);
       if (a.limited) {
         axis.limit = static_cast<int>(arrays().limit_axis.size());

@@ -164,7 +164,7 @@ class TendonCompiler {
     tendon.axis = axis_of_tendon_[t] = static_cast<int>(a_.axes.size());
     AxisData<double> axis{};
     axis.limit = -1;
-    for_each_number_of_tendons([](double& to, double from) { to = from; }, axis, spec);
+    for_each_tendon_number([](double& to, double from) { to = from; }, axis, spec);
     bound_motors(spec.motors, axis);
     tendon.spring_slack = spec.spring_slack;
     for (const TendonTermSpec& term : spec.terms) {

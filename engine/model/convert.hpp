@@ -91,7 +91,7 @@ template <typename To>
 AxisData<To> convert(const AxisData<double>& a) {
   AxisData<To> b{};
   b.joint = a.joint, b.limit = a.limit;
-  for_each_number([](To& to, double from) { to = To(from); }, b, a);
+  for_each_axis_number([](To& to, double from) { to = To(from); }, b, a);
   b.effort_start = a.effort_start, b.effort_count = a.effort_count;
   b.actuator_start = a.actuator_start, b.actuator_count = a.actuator_count;
   b.motors_lower = To(a.motors_lower), b.motors_upper = To(a.motors_upper);

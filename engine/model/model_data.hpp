@@ -144,15 +144,15 @@ struct AxisData {
 // Calls f(number...) for each number that a step reads as the scene has it, of all of `axes`: AxisData, AxisSpec or
 // TendonSpec.
 template <typename F, typename... Axes>
-void for_each_number_of_tendons(F&& f, Axes&&... axes) {
+void for_each_tendon_number(F&& f, Axes&&... axes) {
   f(axes.armature...), f(axes.damping...), f(axes.stiffness...), f(axes.spring_reference...);
   f(axes.lower...), f(axes.upper...);
 }
 // Likewise, with the numbers that tendons have not.
 template <typename F, typename... Axes>
-void for_each_number(F&& f, Axes&&... axes) {
+void for_each_axis_number(F&& f, Axes&&... axes) {
   f(axes.reference...), f(axes.initial_position...);
-  for_each_number_of_tendons(f, axes...);
+  for_each_tendon_number(f, axes...);
 }
 
 // A row over the coordinates of several joints: a tendon, all of whose laws are those of an axis, or an equality of
