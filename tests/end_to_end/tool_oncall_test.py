@@ -130,7 +130,7 @@ class Words(unittest.TestCase):
         self.assertEqual(set(re.findall(r'^\.SS (\w+)', tool, re.MULTILINE)), verbs)
         self.assertLessEqual(verbs, set(re.search(r'compgen -W "help ([^"]*)"', completion)[1].split()))
         self.assertIn('complete -c axion', (SHARE / 'fish/vendor_completions.d/axion.fish').read_text())
-        flags = {flag['name'] for command in verbs - {'view', 'render', 'train', 'play'}
+        flags = {flag['name'] for command in verbs - {'view', 'render', 'train', 'play', 'replay'}
                  for flag in json.loads(axion('help', command, '--json')[1])['flags']}
         self.assertEqual(set(re.findall(r'^\.B (\\-\\-\w+)', tool, re.MULTILINE)), {name.replace('-', '\\-') for name in flags})
         server = subprocess.run([BIN / 'axiond', '--help'], capture_output=True, text=True).stdout

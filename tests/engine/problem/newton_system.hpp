@@ -47,6 +47,7 @@ class NewtonSystem {
   // What a round of sweeps does before it chooses among them: joints linearised and solved, contacts left out.
   void ready_for_sweeps() {
     auto& p = *problem_;
+    for (int i = p.limit_base(); i < p.row_count(); ++i) p.w.residual[i] = p.w.row_rhs[i];  // rows as drawn, linearised
     solver::keep_body_order(Team{}, p);
     solver::note_rows(Team{}, p);
     solver::note_bodies(Team{}, p);
