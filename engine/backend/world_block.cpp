@@ -93,7 +93,7 @@ void WorldBlock<Real>::change_model(const BodyFrames& from, const BodyFrames& to
     };
     const math::Vec3<double> moved = move(w_.x[b], w_.q[b]);
     w_.v[b] = cast<Real>(cast<double>(w_.v[b]) + math::cross(cast<double>(w_.omega[b]), moved));
-    // Initial poses that no call has set are those of the model.
+    // Where no call has set initial poses, worlds begin in the poses of the model.
     if (w_.x_initial[b] == cast<Real>(from.x[b]) && w_.q_initial[b] == cast<Real>(from.q[b])) {
       w_.x_initial[b] = cast<Real>(to.x[b]), w_.q_initial[b] = cast<Real>(to.q[b]);
     } else {

@@ -1,4 +1,4 @@
-// Overlaps that a motion of the joints opens, and those that are stuck.
+// Which overlaps a motion of the joints opens, and which are stuck.
 //
 // Of contacts that are to give way, which are asked to open, and all that hold the bodies of joint trees where they
 // are:
@@ -37,7 +37,7 @@ struct StuckParameters {
   static constexpr double kLeastMoved = 1e-4;  // m/s: a row that unit rates move by less is moved by none
 };
 
-// The freedoms of a body: those of its joint, or of a tree that no joint holds.
+// A body has the freedoms of its joint, or six where it is the root of a tree that no joint holds.
 inline constexpr int kBodyFreedoms = 6;
 template <typename Real>
 AXION_HD inline int freedom_count(const model::ModelView<Real>& m, int b) {
@@ -170,8 +170,9 @@ AXION_HD inline void push_motion(const model::WorldView<Real>& w, Real change, c
 // an equality zero. Returns how much it changed the row's rate.
 template <typename Real, typename ForEach>
 AXION_HD inline Real open_row(const model::WorldView<Real>& w, Real& multiplier, Real target, Real most,
-                              bool is_equality, const ForEach& for_each) {
-  const OpeningRate<Real> row = opening_rate(w, for_each);
+                              bool is_equality, const ForEach& for_each, int shared_terms = 1) {
+  OpeningRate<Real> row = opening_rate(w, for_each);
+  row.gain *= Real(shared_terms);
   if (!(row.gain > Real(StuckParameters::kLeastMoved * StuckParameters::kLeastMoved))) return 0;
   Real next = multiplier + (target - row.rate) / row.gain;
   if (!is_equality) {
@@ -197,8 +198,7 @@ AXION_HD inline auto contact_motion(const model::ModelView<Real>& m, const model
   };
 }
 
-// Likewise of a tendon or an equality of coordinates. A freedom that several of its terms move counts once for each,
-// which makes the steps of a path through space smaller or greater than they could be.
+// Likewise of a tendon or an equality of coordinates. A freedom that moves several of its terms counts once for each.
 template <typename Real>
 AXION_HD inline auto tendon_motion(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                    const model::TendonData<Real>& tendon, Real sign) {
@@ -210,6 +210,13 @@ AXION_HD inline auto tendon_motion(const model::ModelView<Real>& m, const model:
       });
     });
   };
+}
+
+// How many terms one freedom may move: pieces of a path through space, and of a sum of coordinates one. What a
+// multiplier adds to the row is at most so many times what its terms add to themselves, as (Σ g)² ≤ n Σ g².
+template <typename Real>
+AXION_HD inline int shared_terms(const model::TendonData<Real>& tendon) {
+  return tendon.span_count > 0 ? tendon.term_count : 1;
 }
 
 template <typename Real>
@@ -232,7 +239,8 @@ AXION_HD_RARE Real sweep_openings(const model::ModelView<Real>& m, const model::
     const Real sign = w.limit_side[i] < 0 ? Real(1) : Real(-1);
     if (axis >= m.joint_axis_count) {
       note(open_row(w, multiplier[contact_count + i], Real(0), Real(0), false,
-                    tendon_motion(m, w, tendon_of_axis<Real>(m, axis), sign)));
+                    tendon_motion(m, w, tendon_of_axis<Real>(m, axis), sign),
+                    shared_terms(tendon_of_axis<Real>(m, axis))));
       continue;
     }
     const model::JointData<Real>& joint = m.joints[m.axes[axis].joint];
@@ -256,7 +264,8 @@ AXION_HD_RARE Real sweep_openings(const model::ModelView<Real>& m, const model::
   for (int e = m.tendon_axis_count; e < m.tendon_count; ++e) {
     const model::TendonData<Real>& equality = m.tendons[e];
     if (gives_way<Real>(m, w, equality)) continue;
-    note(open_row(w, lock[equality.lock], Real(0), Real(0), true, tendon_motion(m, w, equality, Real(1))));
+    note(open_row(w, lock[equality.lock], Real(0), Real(0), true, tendon_motion(m, w, equality, Real(1)),
+                  shared_terms(equality)));
   }
   return changed;
 }

@@ -26,7 +26,7 @@ class JointResponse {
   // Six numbers of a body's own, for such an impulse.
   AXION_HD Real* body_impulse(int b) const { return body_unknowns(p_, b); }
 
-  // Velocities u [body][6][lanes] of all bodies for impulses f on those that are touched, loops closed.
+  // Velocities u [body][6][lanes] of all bodies for impulses f on the touched bodies, loops closed.
   template <int lanes, typename Team>
   AXION_HD void push(const Team& team, const int* touched, Real* f, Real* u) const {
     push_lanes<lanes>(team, p_, touched, f, u);

@@ -282,7 +282,7 @@ struct RowSpace {
     if (columns.tendons.exist()) start_tendon_rows(team, du_linear, du_angular);
   }
 
-  // The columns of a row or contact, and in the remaining lanes those of the next rows without a column that will not
+  // The columns of a row or contact, and in the remaining lanes the columns of the next rows without one that will not
   // stay open at the present velocities: one passage through the tree serves them all.
   template <typename Team>
   AXION_HD int prepare(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,

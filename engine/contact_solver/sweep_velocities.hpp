@@ -8,7 +8,7 @@
 //   prepare(team, laws, system, impulses, row)
 //                                          before the row or contact that begins with `row` is solved: how many rows
 //                                          and contacts have their block from now on that had none before. Their first
-//                                          rows are those of prepared_row(k).
+//                                          rows are given by prepared_row(k).
 //   block(row, k, l)                       (J V Jᵀ) of rows row + k and row + l
 //   velocity(row)                          change of J u since the start of the sweeps
 //   apply_impulses(team, row, n, x)        adds what impulses x along n rows from `row` on do to the velocities

@@ -26,8 +26,8 @@ namespace axion::gradient {
 
 inline constexpr double kSmallProximal = 1e-9;  // of a row's scale
 inline constexpr int kRefinements = 12;
-// What refinement comes below, and what is left at most, of the terms that an equation is summed of, or of kNoTerm of
-// what they could be.
+// Shares of the terms that an equation is summed of, or of kNoTerm of their greatest size: the remainder at which
+// refinement ends, and the greatest remainder of a solution that counts.
 inline constexpr double kRefined = 1e-11, kMostLeft = 1e-6, kNoTerm = 1e-3;
 
 class StepMatrix {

@@ -9,8 +9,8 @@
 
 namespace axion::model {
 
-// Which rigid contacts that may give way do (constraints/giving_contacts.hpp): such as are stuck, of those that did in
-// the last step or of all; the same, the others without friction, which may hold them; or all, stuck or not.
+// Which rigid contacts that may give way do (constraints/giving_contacts.hpp): stuck ones that did in the last step,
+// all stuck ones, all stuck ones while the others have no friction, which may hold them, or all, stuck or not.
 enum class Giving : std::uint8_t { kAsLast, kStuck, kStuckElseSmooth, kAll };
 
 template <typename Real>

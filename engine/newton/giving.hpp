@@ -1,7 +1,7 @@
 // Overlap that no motion of the joints opens: it gives way (constraints/giving_contacts.hpp).
 //
 // Where a step with deep contacts fails, or leaves some as deep as they were though they push, it is solved again with
-// contacts that give way: those that are stuck (constraints/stuck_contacts.hpp), and where that fails too all of them.
+// contacts that give way: the stuck ones (constraints/stuck_contacts.hpp), and where that fails too all of them.
 // The step counts as it then is where it is solved, else it is left as it was.
 //
 // Contacts that gave way do so in the next step from the start while they are stuck. Where such a step fails it is
