@@ -71,6 +71,12 @@ def rotated(q, v):
     return quaternion_product(quaternion_product(q, np.array([0, *v])), q * [1, -1, -1, -1])[1:]
 
 
+def await_idle(server):
+    """Waits until nothing is in a server's queue: a call is answered a moment before it leaves it."""
+    if not eventually(lambda: server.metric("axion_queue_depth") == 0):
+        raise AssertionError("what is asked of the device does not end")
+
+
 def await_begun(server):
     """Waits until a server that was idle has a call in its queue, which then is under way."""
     if not eventually(lambda: server.metric("axion_queue_depth") > 0):
@@ -320,6 +326,7 @@ class LineariseTest(AxiondCase):
         request = linearize_pb2.LinearizeRequest(
             batch=batch.name, control=axion.to_tensor(np.zeros((64, 60, model.proto.control_count))))
         with grpc.insecure_channel(self.target) as channel:
+            await_idle(self.server)
             call = simulation_pb2_grpc.SimulationStub(channel).Linearize.future(request)
             await_begun(self.server)
             self.assertTrue(call.cancel())
@@ -336,6 +343,7 @@ class LineariseTest(AxiondCase):
             except axion.AxionError as error:
                 errors.append(error)
         thread = threading.Thread(target=ask)
+        await_idle(self.server)
         thread.start()
         await_begun(self.server)
         batch.delete(timeout=10)  # all of it would take a minute
@@ -406,6 +414,7 @@ class ServerTest(unittest.TestCase):
                 except axion.AxionError as error:
                     errors.append(error)
             thread = threading.Thread(target=ask)
+            await_idle(server)
             thread.start()
             await_begun(server)
             self.assertEqual(server.stop(), 0)
