@@ -86,11 +86,12 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
   return overlap;
 }
 
-// Whether a contact lets two shapes half through each other in the step: soft ones do so by their law where forces are
-// far above what their springs hold.
+// Whether a contact lets two shapes half through each other in the step: soft ones, and those that give way, do so by
+// their law where forces are far above what their springs hold.
 template <typename Real, typename Team>
 AXION_HD_RARE bool comes_through(const Team& team, const solver::Problem<Real>& p, Real least) {
   return team.template max<Real>(p.contact_count, [&](int i) {
+    if (!p.m.is_soft && p.w.contact_rebound[i] != Real(constraints::kGivingWay)) return Real(0);
     const Real before = -p.w.contacts[i].gap, after = -p.w.contact_gap[i];
     if (!(after > least && p.w.lambda[p.contact_base() + 3 * i] > Real(0))) return Real(0);
     const model::PairData<Real> pair = model::pair_data(p.m, p.w.contacts[i].pair);

@@ -124,7 +124,7 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   if (ok && (depth > least || Real(w.record->max_penetration) > least)) {
     overlap = find_overlap(team, problem, contacts, depth, least);
   }
-  overlap.is_held = overlap.is_held || (ok && m.is_soft && comes_through(team, problem, least));
+  overlap.is_held = overlap.is_held || (ok && comes_through(team, problem, least));
   const bool open = ok && Real(w.record->max_joint_error) > least && joints_are_open(team, problem, least);
   team.for_each(1, [&](int) {
     model::StepRecord& record = *w.record;
