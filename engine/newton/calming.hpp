@@ -3,13 +3,15 @@
 // Overlap is pushed out at depenetration_velocity, and eased locks come together within bounds of their own; but a
 // joint that opens a contact by a short lever turns as much faster as its arm is longer than the lever, and links that
 // fold into each other are levers of any length. So where a step works deep overlap off, or eased locks, and leaves a
-// body faster than fastest_pull, faster than it was and than forces make it, the step is solved again
-// with that share of the push which takes it no further, and if that is not enough without any push. Contacts then stop
-// what goes on into them, and no more. If bodies are as fast without it, as where a motor drives them, the push throws
-// none of them, and the step is solved with all of it again.
+// body faster than fastest_pull, faster than it was and than forces make it, the step is solved again with that share
+// of the push which takes it no further, and if that is not enough with such a share of what was left. If that is too
+// much as well, it is solved without any push. Contacts then stop what goes on into them, and no more. A step at rest
+// that is left without its push has the same end every time, so that what is deep then stays for good. If bodies are as
+// fast without it, as where a motor drives them, the push throws none of them, and the step is solved with all of it
+// again.
 //
 // In: a solved iterate. Out: the share of the push that is left, push_share of the problem's settings. Cost: nothing
-// where nothing is deep or eased; one to three attempts (newton.hpp) where bodies are that fast.
+// where nothing is deep or eased; one to four attempts (newton.hpp) where bodies are that fast.
 #pragma once
 
 #include "engine/constraints/soft_laws.hpp"
