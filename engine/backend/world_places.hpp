@@ -121,7 +121,7 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.world.mocap_sensors, 0), f(w.world.mocap_sensor_parts, 0), f(w.collide.world_pair_first, 0);
   f(w.collide.world_pair_next, 0), f(w.collide.hidden_depth, 0);
   f(w.constraints.motion, 0), f(w.constraints.motion_rate, 0), f(w.constraints.motion_ease, 0);
-  f(w.constraints.opening, 0), f(w.is_stuck, 0);
+  f(w.constraints.opening, 0), f(w.is_stuck, 0), f(w.giving_fraction, 0);
 }
 
 }  // namespace axion::backend

@@ -64,6 +64,7 @@ struct ConstraintRows {
   Real* contact_rebound;           // [contact_capacity] least parting speed asked of a contact, m/s; below zero see
                                    // giving_contacts.hpp
   int* is_stuck;                   // [contact_capacity] of contacts that are to give way: whether no motion opens them
+  Real* giving_fraction;           // [contact_capacity] of those that give way: of the depth, what their springs push out
                                    // (stuck_contacts.hpp); none where contacts are soft, or nothing has joints
   Real* surface_slip;              // [3 contact_capacity] where surfaces move (moving_surfaces.hpp): what their turning
                                    // about n and their slip along t1 and t2 have beside J u, rad/s and m/s
@@ -106,6 +107,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintR
   f(kScratch, "effort_upper", w.effort_upper, ne);
   f(kScratch, "contact_rebound", w.contact_rebound, nc);
   f(kScratch, "is_stuck", w.is_stuck, m.joint_count > 0 && !m.is_soft ? nc : 0);
+  f(kScratch, "giving_fraction", w.giving_fraction, m.joint_count > 0 && !m.is_soft ? nc : 0);
   f(kScratch, "surface_slip", w.surface_slip, m.surface_motions != nullptr ? 3 * nc : 0);
   f(kScratch, "contact_law", w.contact_law, m.is_soft ? nc : 0);
   f(kScratch, "limit_law", w.limit_law, m.is_soft ? m.limit_count : 0);

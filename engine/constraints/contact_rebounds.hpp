@@ -26,7 +26,28 @@ AXION_HD inline Real contact_gain_of_forces(const model::WorldView<Real>& w, con
   return (after - before) * (s.dt / w.body_force_step[c.body_a]);
 }
 
-// Says of each contact in contact_rebound whether no joint opens it (kBlocked), or it gives way (kGivingWay).
+// giving_fraction of contacts that give way, by the deepest of the robots that each holds.
+template <typename Real, typename Team>
+AXION_HD_RARE void find_giving_fractions(const Team& team, const model::ModelView<Real>& m,
+                                         const model::WorldView<Real>& w, const model::StepSettings<Real>& s,
+                                         int contact_count) {
+  const auto root = [&](int b) { return b < 0 ? -1 : m.bodies[b].tree_start; };
+  team.for_each(contact_count, [&](int i) {
+    if (w.contact_rebound[i] != Real(kGivingWay)) return;
+    const int a = root(w.contacts[i].body_a), b = root(w.contacts[i].body_b);
+    Real depth = 0;
+    for (int j = 0; j < contact_count; ++j) {
+      const model::Contact<Real>& c = w.contacts[j];
+      if (w.contact_rebound[j] != Real(kGivingWay) || !(-c.gap > depth)) continue;
+      const int of_a = root(c.body_a), of_b = root(c.body_b);
+      if (of_a == a || of_b == a || (b >= 0 && (of_a == b || of_b == b))) depth = -c.gap;
+    }
+    w.giving_fraction[i] = giving_fraction(s, depth);
+  });
+}
+
+// Says of each contact in contact_rebound whether no joint opens it (kBlocked), or it gives way (kGivingWay), and how
+// far.
 template <typename Real, typename Team>
 AXION_HD inline void mark_giving(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::StepSettings<Real>& s, int contact_count) {
@@ -40,10 +61,12 @@ AXION_HD inline void mark_giving(const Team& team, const model::ModelView<Real>&
   const auto gives = [&](int i) { return w.contact_rebound[i] == Real(kGivingWay); };
   if (!(team.template max<Real>(contact_count, [&](int i) { return gives(i) ? Real(1) : Real(0); }) > Real(0))) return;
   find_stuck(team, m, w, contact_count);
-  if (s.giving == model::Giving::kAll) return;
-  team.for_each(contact_count, [&](int i) {
-    if (gives(i) && w.is_stuck[i] == 0) w.contact_rebound[i] = 0;
-  });
+  if (s.giving != model::Giving::kAll) {
+    team.for_each(contact_count, [&](int i) {
+      if (gives(i) && w.is_stuck[i] == 0) w.contact_rebound[i] = 0;
+    });
+  }
+  find_giving_fractions(team, m, w, s, contact_count);
 }
 
 // contact_rebound: e times the speed of bodies that met in the last step, or that are found overlapping as they

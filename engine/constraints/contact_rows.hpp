@@ -132,11 +132,16 @@ AXION_HD inline NormalLaw<Real> normal_law(const model::ModelView<Real>& m, cons
   const Real rebound = w.contact_rebound[i], v_dep = s.push_share * s.depenetration_velocity;
   if (rebound == Real(kBlocked)) return {Real(kOutOfReach), Real(0)};
   NormalLaw<Real> law{gap_velocity(s, c.gap, soft.erp), soft.cfm};
+  const Real rigid = rigid_compliance(s, r_n);
+  if (rebound == Real(kGivingWay)) {
+    const Real compliance = giving_compliance(s, r_n);
+    return {s.push_share * w.giving_fraction[i] * law.bias,
+            law.compliance + (compliance > rigid ? compliance : rigid)};
+  }
   if (rebound > 0) {
     if (law.bias > -rebound) law.bias = -rebound;
   } else {
-    const Real rigid = rigid_compliance(s, r_n), giving = giving_compliance(s, r_n);
-    law.compliance += rebound == Real(kGivingWay) && giving > rigid ? giving : rigid;
+    law.compliance += rigid;
   }
   return bounded_parting(law, rebound > v_dep ? rebound : v_dep, lambda);
 }

@@ -5,13 +5,16 @@
 // step with such contacts fails, or leaves them as deep as they were (newton/giving.hpp), they are springs without
 // friction,
 //
-//   a = J_n u + max(g₀/h + Σ̂ λ_n, −v_out),   Σ̂ = kGivingDepth contact_margin/(h² equality_pull) r_n
+//   a = J_n u + β g₀/h + Σ̂ λ_n,   β = min(1, d_g/d),   Σ̂ = kGivingDepth contact_margin/(h² equality_pull) r_n
 //
 // which accelerate their bodies alone by equality_pull at a depth of a hundredth of the margin: soft beside rigid ones,
 // and stiff beside what drives and weights press with. What they push comes to rest where
-// the sum of their depths' squares, weighed by 1/r_n, is least. Bodies that are free against each other always part.
+// the sum of their depths' squares, weighed by 1/r_n, is least. d is the greatest depth of those of the same robots,
+// d_g a tenth of the margin or what parts at v_out in a step, if that is less: of tens of millimetres springs would
+// have forces that set levers against each other as no step can follow. Bodies that are free against each other always
+// part.
 //
-// In: a contact. Out: whether it may give way; its compliance. Cost: a few comparisons.
+// In: a contact. Out: whether it may give way; its law. Cost: a few comparisons.
 #pragma once
 
 #include "engine/base/partition_point.hpp"
@@ -51,6 +54,14 @@ AXION_HD_RARE bool gave_way(const model::WorldView<Real>& w, int pair) {
     if (w.warm[i].approach == Real(kGivingWay)) return true;
   }
   return false;
+}
+
+// β of a contact that gives way where the deepest of its robots' is of depth d.
+template <typename Real>
+AXION_HD inline Real giving_fraction(const model::StepSettings<Real>& s, Real d) {
+  const Real told = Real(kDeep) * s.contact_margin, parted = s.dt * s.depenetration_velocity;
+  const Real most = told < parted ? told : parted;
+  return d > most ? most / d : Real(1);
 }
 
 // Σ̂ of a contact that gives way, (m/s)/(N s).

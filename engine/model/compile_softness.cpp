@@ -52,6 +52,11 @@ std::vector<double> slider_mobilities(const SceneSpec& scene, const WeldedScene&
   return welded_mobility;
 }
 
+// Of what a shape's turning moves its rim by: a shape that turns about its body's centre alone, as on a hinge through
+// it, has contacts whose springs would be rigid by the mobility of that centre, and against each other impulses without
+// bound.
+constexpr double kLeastMobility = 1e-4;
+
 ShapeSoftness softness_of(const ShapeSpec& shape, double mobility) {
   ShapeSoftness s{{}, {}, shape.softness_mix, shape.softness.margin, mobility, shape.cone_dimension};
   std::copy(shape.softness.solref.begin(), shape.softness.solref.end(), s.solref);
@@ -223,7 +228,10 @@ void add_softness(const SceneSpec& scene, const Mobilities& mobilities, Compiled
       mobility = sliders[at(body)];
     } else if (body != kWorldBody) {
       const BodySpec& given = scene.bodies[at(part)];
-      mobility = mobilities.of_point(model.internal_body[at(body)], to_pose(given.X_WB) * to_vec3(given.p_BoBcm));
+      const int internal = model.internal_body[at(body)];
+      const double turned = mobilities.of_turn(internal) * std::pow(a.shapes[i].bounding_radius, 2);
+      mobility = std::max(mobilities.of_point(internal, to_pose(given.X_WB) * to_vec3(given.p_BoBcm)),
+                          kLeastMobility * turned);
     }
     a.shape_softness.push_back(softness_of(welded.shapes[i], mobility));
     a.soft_margin = std::max(a.soft_margin, 2 * welded.shapes[i].softness.margin);

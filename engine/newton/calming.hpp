@@ -14,6 +14,7 @@
 // where nothing is deep or eased; one to four attempts (newton.hpp) where bodies are that fast.
 #pragma once
 
+#include "engine/constraints/giving_contacts.hpp"
 #include "engine/constraints/soft_laws.hpp"
 #include "engine/newton/parameters.hpp"
 #include "engine/problem/residual.hpp"
@@ -24,16 +25,17 @@ namespace axion::solver {
 template <typename Real, typename Team>
 AXION_HD inline bool is_forced(const Team& team, const Problem<Real>& p) {
   if (p.m.lock_softness_count > 0 && constraints::greatest_easing<Real>(p.m, p.w) > Real(0)) return true;
-  const Real margin = p.s.contact_margin;
+  const Real deep = Real(p.m.is_soft ? 1 : constraints::kDeep) * p.s.contact_margin;
   return team.template max<Real>(p.contact_count, [&](int i) {
-    return p.w.contact_rebound[i] == Real(constraints::kGivingWay) ? 2 * margin : -p.w.contacts[i].gap;
-  }) > margin;
+    return p.w.contact_rebound[i] == Real(constraints::kGivingWay) ? 2 * deep : -p.w.contacts[i].gap;
+  }) > deep;
 }
 
-// m/s, of the iterate.
+// By how much any body gets faster, m/s.
 template <typename Real, typename Team>
-AXION_HD_RARE Real fastest_body(const Team& team, int count, const math::Vec3<Real>* v_plus) {
-  return team.template max<Real>(count, [&](int b) { return math::norm(v_plus[b]); });
+AXION_HD_RARE Real greatest_gain(const Team& team, int count, const math::Vec3<Real>* v,
+                                 const math::Vec3<Real>* v_plus) {
+  return team.template max<Real>(count, [&](int b) { return math::norm(v_plus[b]) - math::norm(v[b]); });
 }
 
 // The share of what was gained that makes no body faster than it may become; 1 where none does.

@@ -98,15 +98,15 @@ AXION_HD_RARE bool ease_unmet(const Team& team, const Problem<Real>& p, Real rat
 // and a step that was solved has its push again. Returns the worst residual ratio of the iterate that is left.
 template <typename Real, typename Team>
 AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& counts, Real ratio) {
-  const Real thrown = fastest_body<Real>(team, p.m.body_count, p.w.v_plus);
+  const auto gained = [&] { return greatest_gain<Real>(team, p.m.body_count, p.w.v, p.w.v_plus); };
+  const Real thrown = gained(), least = Real(CalmingParameters::kLeastGain) * p.s.dt;
+  const Real as_fast = thrown - greater(Real(CalmingParameters::kAsFast) * thrown, least);
   const bool was_solved = ratio <= Real(1);
   for (int k = 0; k < 4; ++k) {
     const Real share = calm_share<Real>(team, p.m.body_count, p.s, p.w.v, p.w.v_plus, p.w.v_tilde);
     if (!(share < Real(1))) return ratio;
     const bool pushes_again = k == 3;
-    if (pushes_again && !(was_solved && fastest_body<Real>(team, p.m.body_count, p.w.v_plus) >
-                                            Real(CalmingParameters::kAsFast) * thrown))
-      return ratio;
+    if (pushes_again && !(was_solved && gained() > as_fast)) return ratio;
     p.s.push_share = k < 2 ? share * p.s.push_share : Real(pushes_again ? 1 : 0);
     if (p.m.is_soft) constraints::soften_contacts(team, p.m, p.w, p.s, p.contact_count);
     if (p.m.lock_softness_count > 0) constraints::soften_locks(team, p.m, p.w, p.s);
@@ -175,20 +175,25 @@ AXION_HD_RARE bool is_pushed_in_vain(const Team& team, const Problem<Real>& p, b
 }
 
 // Solves again without pushing joints back from beyond their limits, where what holds them lets no step do so: two
-// limits that a tendon or a loop sets against each other. Returns the worst residual ratio of the iterate that is left,
-// the better of both.
+// limits that a tendon or a loop sets against each other. Where contacts that give way have not solved the step, they
+// do so then. Returns the worst residual ratio of the iterate that is left, the better of both.
 template <typename Real, typename Team>
 AXION_HD_RARE Real stop_pushing(const Team& team, Problem<Real>& p, NewtonResult<Real>& result) {
   copy_iterate(team, iterate_size(p), kept_iterate<Real>(p.w), present_iterate<Real>(p.w));
   p.s.limit_share = 0;
   start_at_last(team, p);
-  const Real ratio = attempt(team, p, result.counts, false);
+  Real ratio = attempt(team, p, result.counts, false);
   if (ratio <= Real(1) || ratio < result.ratio || !(result.ratio == result.ratio)) {
     result.eased = true;
-    return ratio;
+  } else {
+    copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), kept_iterate<Real>(p.w));
   }
+  if (!(ratio <= Real(1)) && should_give_way(team, deep_contacts(p), ratio)) {
+    ratio = give_way(team, p, result.counts, ratio);
+    result.eased = result.eased || ratio <= Real(1);
+  }
+  if (result.eased) return ratio;
   p.s.limit_share = 1;
-  copy_iterate(team, iterate_size(p), present_iterate<Real>(p.w), kept_iterate<Real>(p.w));
   return evaluate(team, p);
 }
 

@@ -73,8 +73,9 @@ struct EasingParameters {
 struct CalmingParameters {
   // m/s²; a body that gains less is not thrown.
   static constexpr double kLeastGain = 10 * math::kGravity;
-  // Of the fastest body's speed with all of the push: without it bodies that are still as fast are not thrown by it.
-  static constexpr double kAsFast = 0.9;
+  // Of what a body gains at most with all of the push: where bodies gain no less without it than by this share, the
+  // push throws none.
+  static constexpr double kAsFast = 0.1;
 };
 
 // Contacts that give way (giving.hpp).

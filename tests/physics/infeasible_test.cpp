@@ -207,6 +207,29 @@ TEST(Overlap, parts_beside_an_arm_that_its_motor_makes_fast) {
   }
 }
 
+// The mobility of a body's centre is nothing where a hinge holds it: what softens its contacts is then a share of that of
+// its rim. One of two links in a block, of which one only turns; without that they become 1e10 m/s fast.
+TEST(Overlap, of_soft_links_that_turn_about_their_centres_throws_none) {
+  const char* links[] = {
+      R"(<mujoco><worldbody><geom type="box" size="0.08 0.04 0.03"/>
+    <body pos="-0.0293 0 0.0535"><joint type="slide" axis="1 0 0"/>
+      <geom type="box" size="0.0275 0.02 0.04" mass="0.1555"/></body>
+    <body pos="0.0216 0 0.05"><joint axis="0 1 0"/><geom type="box" size="0.03 0.02 0.04" mass="0.1"/></body>
+    </worldbody></mujoco>)",
+      R"(<mujoco><worldbody><geom type="box" size="0.08 0.04 0.03"/>
+    <body pos="0.0216 0 0.05"><joint axis="0 1 0"/><geom type="box" size="0.03 0.02 0.04" mass="0.1"/></body>
+    </worldbody></mujoco>)"};
+  const auto expect_calm = [&](const char* xml, auto real, double dt) {
+    testing::SingleWorld<decltype(real)> world(import::imported(xml).scene, options(true), dt);
+    const Outcomes run = step_on(world, 100);
+    EXPECT_LT(run.fastest, 3) << xml << dt;
+    EXPECT_GE(run.converged, 90) << xml << dt;
+  };
+  for (const char* xml : links) {
+    for (const double dt : {0.002, 0.01}) expect_calm(xml, 0.0F, dt), expect_calm(xml, 0.0, dt);
+  }
+}
+
 // What other contacts press together, where a motion could part it, is no solved step, however small its residual: a
 // block in a gap that is 20 mm too low, free to leave it sideways.
 TEST(Overlap, that_a_free_motion_could_open_is_no_solved_step) {
