@@ -64,10 +64,10 @@ struct ConstraintRows {
   Real* contact_rebound;           // [contact_capacity] least parting speed asked of a contact, m/s; below zero see
                                    // giving_contacts.hpp
   int* is_stuck;                   // [contact_capacity] of contacts that are to give way: whether no motion opens them
-  Real* giving_fraction;           // [contact_capacity] of those that give way: of the depth, what their springs push out
-                                   // (stuck_contacts.hpp); none where contacts are soft, or nothing has joints
-  Real* surface_slip;              // [3 contact_capacity] where surfaces move (moving_surfaces.hpp): what their turning
-                                   // about n and their slip along t1 and t2 have beside J u, rad/s and m/s
+  Real* giving_fraction;  // [contact_capacity] of those that give way: of the depth, what their springs push out
+                          // (stuck_contacts.hpp); none where contacts are soft, or nothing has joints
+  Real* surface_slip;     // [3 contact_capacity] where surfaces move (moving_surfaces.hpp): what their turning
+                          // about n and their slip along t1 and t2 have beside J u, rad/s and m/s
   SoftContact<Real>* contact_law;  // [contact_capacity] of soft contacts (soft_laws.hpp); none where they are rigid
   NormalLaw<Real>* limit_law;      // [nlimit] likewise
   NormalLaw<Real>* lock_law;       // [nlock] of the locks of loop joints and equalities that give way by it

@@ -135,8 +135,7 @@ AXION_HD inline NormalLaw<Real> normal_law(const model::ModelView<Real>& m, cons
   const Real rigid = rigid_compliance(s, r_n);
   if (rebound == Real(kGivingWay)) {
     const Real compliance = giving_compliance(s, r_n);
-    return {s.push_share * w.giving_fraction[i] * law.bias,
-            law.compliance + (compliance > rigid ? compliance : rigid)};
+    return {s.push_share * w.giving_fraction[i] * law.bias, law.compliance + (compliance > rigid ? compliance : rigid)};
   }
   if (rebound > 0) {
     if (law.bias > -rebound) law.bias = -rebound;

@@ -273,7 +273,8 @@ TEST(GivingContact, of_tens_of_millimetres_throws_no_arm) {
       links += link, ends += "</body>";
     }
     const std::string xml = R"(<mujoco><compiler angle="radian"/><worldbody><geom type="box" size="0.1 0.1 0.1"
-        pos="0 0 -0.05"/>)" + links + ends + "</worldbody></mujoco>";
+        pos="0 0 -0.05"/>)" +
+                            links + ends + "</worldbody></mujoco>";
     testing::SingleWorld<float> world(import::imported(xml.c_str()).scene, options(false), 0.002);
     const Outcomes run = step_on(world, 100);
     EXPECT_LT(run.fastest, 5) << xml;

@@ -207,8 +207,8 @@ TEST(Overlap, parts_beside_an_arm_that_its_motor_makes_fast) {
   }
 }
 
-// The mobility of a body's centre is nothing where a hinge holds it: what softens its contacts is then a share of that of
-// its rim. One of two links in a block, of which one only turns; without that they become 1e10 m/s fast.
+// The mobility of a body's centre is nothing where a hinge holds it: what softens its contacts is then a share of that
+// of its rim. One of two links in a block, of which one only turns; without that they become 1e10 m/s fast.
 TEST(Overlap, of_soft_links_that_turn_about_their_centres_throws_none) {
   const char* links[] = {
       R"(<mujoco><worldbody><geom type="box" size="0.08 0.04 0.03"/>
