@@ -104,14 +104,14 @@ AXION_HD_RARE Real calm_down(const Team& team, Problem<Real>& p, NewtonCounts& c
   const bool was_solved = ratio <= Real(1);
   for (int k = 0; k < 4; ++k) {
     const Real share = calm_share<Real>(team, p.m.body_count, p.s, p.w.v, p.w.v_plus, p.w.v_tilde);
-    if (!(share < Real(1))) return ratio;
-    const bool pushes_again = k == 3;
-    if (pushes_again && !(was_solved && gained() > as_fast)) return ratio;
-    p.s.push_share = k < 2 ? share * p.s.push_share : Real(pushes_again ? 1 : 0);
+    const bool pushes_again = was_solved && p.s.push_share == Real(0) && gained() > as_fast;
+    if (!pushes_again && !(share < Real(1) && p.s.push_share > Real(0))) return ratio;
+    p.s.push_share = pushes_again ? Real(1) : (k < 2 ? share * p.s.push_share : Real(0));
     if (p.m.is_soft) constraints::soften_contacts(team, p.m, p.w, p.s, p.contact_count);
     if (p.m.lock_softness_count > 0) constraints::soften_locks(team, p.m, p.w, p.s);
     start_at_last(team, p);
     ratio = attempt(team, p, counts, false);
+    if (pushes_again) break;
   }
   return ratio;
 }
