@@ -38,7 +38,8 @@ AXION_HD_RARE Real greatest_gain(const Team& team, int count, const math::Vec3<R
   return team.template max<Real>(count, [&](int b) { return math::norm(v_plus[b]) - math::norm(v[b]); });
 }
 
-// The share of what was gained that makes no body faster than it may become; 1 where none does.
+// The share of what was gained that makes no body faster than it may become, and none that is as fast already gain what
+// would throw it; 1 where none does.
 template <typename Real, typename Team>
 AXION_HD_RARE Real calm_share(const Team& team, int count, const model::StepSettings<Real>& s,
                               const math::Vec3<Real>* v, const math::Vec3<Real>* v_plus,
@@ -50,7 +51,7 @@ AXION_HD_RARE Real calm_share(const Team& team, int count, const model::StepSett
     if (after <= most) return Real(0);
     const Real gained = after - before - math::norm(v_tilde[b] - v[b]);
     if (gained <= least) return Real(0);
-    const Real share = (most - before) / gained;  // NaN, of an iterate that is: no share
+    const Real share = greater(most - before, least) / gained;  // NaN, of an iterate that is: no share
     return share > Real(0) ? (share < Real(1) ? 1 - share : Real(0)) : Real(1);
   });
   return 1 - excess;
