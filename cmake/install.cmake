@@ -3,7 +3,7 @@
 # pkg-config names the client `axion`. `cmake --install` puts
 # programs, libraries and headers of all rooms that were built into the components server, client, engine and bench.
 set(axion_engine_targets
-    axion_base axion_lanes axion_math axion_team axion_model axion_collide axion_constraints axion_problem axion_tree
+    axion_base axion_lanes axion_math axion_team axion_model axion_collide axion_constraints axion_laws axion_problem axion_tree
     axion_contact_solver axion_reference axion_newton axion_velocity_sync axion_readout axion_step axion_world
     axion_gradient axion_backend
     axion_engine axion_import axion_cuda_kernels axion_tinyxml2)

@@ -27,7 +27,7 @@ namespace axion::solver {
 template <typename Real, typename Team>
 AXION_HD inline ActiveCount list_active_rows(const Team& team, const SweptLaws<Real>& laws,
                                              const SweptSystem<Real>& system, const RowSpace<Real>& u,
-                                             const Real* impulses, ActiveSet<Real>& set, const HeldContacts& held) {
+                                             const Real* impulses, ActiveSet<Real>& set, const HeldUnits& held) {
   if constexpr (Team::kSharesByWarp) return share_out_listing(team, laws, system, u, impulses, set, held);
   int *counts = set.count, *states = set.state;
   note_states(team, laws, system, u, impulses, set, held);
@@ -38,31 +38,28 @@ AXION_HD inline ActiveCount list_active_rows(const Team& team, const SweptLaws<R
       set.row[count] = row, set.kind[count] = kind;
       count += active ? 1 : 0;
     };
-    for (int i = 0; i < laws.contact_count; ++i) {
-      for (int k = 0; k < 3; ++k) add(states[i] == kSticks, laws.contact_base() + 3 * i + k, kSingleRow);
-    }
+    // f(the unit's rows of this form, its first row) for the units whose law has unknowns of it.
+    const auto list = [&](auto form, auto&& f) {
+      constexpr int kForm = decltype(form)::value;
+      laws.for_each_law([&](const auto& units) {
+        if constexpr ((std::decay_t<decltype(units)>::Law::kUnknowns & kForm) != 0) {
+          const int* state = states + laws.unit_of_row(units.base);
+          for (int i = 0; i < units.count; ++i) f(state[i] & kForm, units.row(i));
+        }
+      });
+    };
+    list(std::integral_constant<int, laws::kSticks>{}, [&](int state, int row) {
+      for (int k = 0; k < 3; ++k) add(state != 0, row + k, kSingleRow);
+    });
     counts[0] = count;
-    for (int row = laws.limit_base(); row < laws.effort_base(); ++row) {
-      add(impulses[row] > Real(0), row, kSingleRow);
-    }
-    for (int row = laws.effort_base(); row < laws.contact_base(); ++row) {
-      const int e = row - laws.effort_base();
-      const Real lambda = impulses[row];
-      add(lambda > laws.effort_lower[e] && lambda < laws.effort_upper[e], row, kSingleRow);
-    }
-    for (int k = 0; k < laws.moment_count; ++k) {
-      const int row = laws.moment_base() + 3 * k, state = states[laws.contact_count + k];
-      add((state & kHoldsTorsion) != 0, row, kSingleRow);
-      add((state & kHoldsRolling) != 0, row + 1, kSingleRow), add((state & kHoldsRolling) != 0, row + 2, kSingleRow);
-    }
-    for (int i = 0; i < laws.contact_count; ++i) {
-      add(states[i] == kFrictionless, laws.contact_base() + 3 * i, kSlidingNormal);
-    }
+    list(std::integral_constant<int, laws::kOwnRows>{}, [&](int state, int row) {
+      for (int k = 0; k < laws.rows_from(row); ++k) add((state >> k & 1) != 0, row + k, kSingleRow);
+    });
+    list(std::integral_constant<int, laws::kNormalAlone>{}, [&](int state, int row) { add(state != 0, row, kSlidingNormal); });
     counts[1] = count - counts[0];
-    for (int i = 0; i < laws.contact_count; ++i) {
-      const int row = laws.contact_base() + 3 * i;
-      add(states[i] == kSlides, row, kSlidingNormal), add(states[i] == kSlides, row, kSlidingAcross);
-    }
+    list(std::integral_constant<int, laws::kSlides>{}, [&](int state, int row) {
+      add(state != 0, row, kSlidingNormal), add(state != 0, row, kSlidingAcross);
+    });
     counts[2] = count;
   });
   return {counts[0], counts[1], counts[2]};
@@ -141,73 +138,15 @@ AXION_HD inline void fill_active_column(const SweptLaws<Real>& laws, const Swept
   out[k] += active_diagonal(laws, system, u, impulses, set, share, k, proximal);
 }
 
-// Share of a step from l to l + d with which friction meets the cone |l_t| = μ l_n, from a point within; above one:
-// none.
-template <typename Real>
-AXION_HD inline Real share_to_cone(const Real* l, const Real* d, Real mu) {
-  const Real a = d[1] * d[1] + d[2] * d[2] - mu * mu * d[0] * d[0];
-  const Real b = l[1] * d[1] + l[2] * d[2] - mu * mu * l[0] * d[0];
-  const Real rest = l[1] * l[1] + l[2] * l[2] - mu * mu * l[0] * l[0], c = rest < Real(0) ? rest : Real(0);
-  const Real square = b * b - a * c;
-  if (b > Real(0)) return square >= Real(0) ? -c / (b + std::sqrt(square)) : Real(2);
-  return a > Real(0) ? (std::sqrt(square) - b) / a : Real(2);
-}
-
-// The bound that an unknown meets where a step ends: that of its row's impulse, or the friction cone.
-enum class ActiveBound : int { kNone, kImpulse, kCone };
-
-// Share of a step with which an unknown meets a bound, and which.
-template <typename Real>
-struct StepEnd {
-  Real share;
-  ActiveBound bound;
-};
-
-// The same of an unknown of a moment, whose bound is that of the normal impulse before the step.
-template <typename Real>
-AXION_HD_RARE StepEnd<Real> end_of_moment(const SweptLaws<Real>& laws, const Real* impulses, const ActiveSet<Real>& set,
-                                          const Real* x, int k) {
-  const int at = set.row[k] - laws.moment_base(), part = at % 3;
-  const MomentBounds<Real> bound = laws.bounds_of_moment(at / 3, impulses);
-  const Real* l = impulses + set.row[k];
-  constexpr StepEnd<Real> none{Real(2), ActiveBound::kNone};
-  if (part == 0) {
-    if (std::abs(l[0] + x[k]) <= bound.torsional) return none;
-    return {((x[k] < Real(0) ? -bound.torsional : bound.torsional) - l[0]) / x[k], ActiveBound::kImpulse};
-  }
-  if (part == 2) return none;  // with part 1
-  const Real most = bound.rolling * bound.rolling, a = x[k] * x[k] + x[k + 1] * x[k + 1];
-  const Real b = l[0] * x[k] + l[1] * x[k + 1], c = l[0] * l[0] + l[1] * l[1] - most;
-  if (a + 2 * b + c <= Real(0)) return none;
-  const Real root = std::sqrt(greater(b * b - a * c, Real(0)));
-  return {b > Real(0) ? -c / (b + root) : (root - b) / a, ActiveBound::kCone};
-}
-
 // Where unknown k meets a bound on the way of the step x; a share above one: nowhere.
 template <typename Real>
-AXION_HD inline StepEnd<Real> end_of_step(const SweptLaws<Real>& laws, const Real* impulses, const ActiveSet<Real>& set,
-                                          const Real* x, int k) {
+AXION_HD inline laws::StepEnd<Real> end_of_step(const SweptLaws<Real>& laws, const Real* impulses,
+                                                const ActiveSet<Real>& set, const Real* x, int k) {
   const int row = set.row[k], kind = set.kind[k];
-  const Real lambda = impulses[row];
-  const auto share_to = [&](Real bound) { return (bound - lambda) / x[k]; };
-  constexpr StepEnd<Real> none{Real(2), ActiveBound::kNone};
-  if (kind == kSlidingAcross) return none;
-  if (row >= laws.moment_base()) return end_of_moment(laws, impulses, set, x, k);
-  if (row >= laws.effort_base() && row < laws.contact_base()) {
-    const int e = row - laws.effort_base();
-    if (x[k] == Real(0)) return none;
-    return {share_to(x[k] < Real(0) ? laws.effort_lower[e] : laws.effort_upper[e]), ActiveBound::kImpulse};
-  }
-  const int part = row < laws.contact_base() ? 0 : (row - laws.contact_base()) % 3;
-  if (part != 0) return none;
-  const StepEnd<Real> end = x[k] < Real(0) ? StepEnd<Real>{share_to(Real(0)), ActiveBound::kImpulse} : none;
-  if (row < laws.contact_base() || kind != kSingleRow) return end;
-  const Real* l = impulses + row;
-  const Real mu = laws.contacts[(row - laws.contact_base()) / 3].friction;
-  const Real n = mu * (l[0] + x[k]), t1 = l[1] + x[k + 1], t2 = l[2] + x[k + 2];
-  if (n >= Real(0) && t1 * t1 + t2 * t2 <= n * n) return none;  // a cone is convex
-  const Real cone = share_to_cone(l, x + k, mu);
-  return cone < end.share ? StepEnd<Real>{cone, ActiveBound::kCone} : end;
+  if (kind == kSlidingAcross) return {};
+  return laws.with_unit(row, [&](const auto& units, int i) {
+    return units.law(i, impulses).end_of_step(row - units.row(i), kind == kSingleRow, impulses + row, x + k);
+  });
 }
 
 // The result of a step on the active set.
@@ -217,39 +156,12 @@ struct ActiveStep {
   Real share = 0;     // of the solution's whole change of impulses, that every law allowed
 };
 
-// Impulses of moments within the bounds that the normal impulses set.
-template <typename Real, typename Team>
-AXION_HD_RARE void bound_moments(const Team& team, const SweptLaws<Real>& laws, Real* impulses) {
-  team.for_each(laws.moment_count, [&](int k) {
-    Real* lambda = impulses + laws.moment_base() + 3 * k;
-    const MomentBounds<Real> bound = laws.bounds_of_moment(k, impulses);
-    lambda[0] = constraints::clamp(lambda[0], -bound.torsional, bound.torsional);
-    const Real square = lambda[1] * lambda[1] + lambda[2] * lambda[2];
-    if (!(square > bound.rolling * bound.rolling)) return;
-    const Real share = bound.rolling / std::sqrt(square);
-    lambda[1] *= share, lambda[2] *= share;
-  });
-}
-
-// Torsional impulses of the first `stopped` unknowns that met their bounds there, on these; after the normal impulses.
-template <typename Real, typename Team>
-AXION_HD_RARE void put_moments_on_bounds(const Team& team, const SweptLaws<Real>& laws, Real* impulses,
-                                         const ActiveSet<Real>& set, const Real* x, const int* bound, int stopped) {
-  team.for_each(stopped, [&](int i) {
-    const int row = set.row[i];
-    if (row < laws.moment_base() || bound[i] != static_cast<int>(ActiveBound::kImpulse)) return;
-    const Real most = laws.bounds_of_moment((row - laws.moment_base()) / 3, impulses).torsional;
-    impulses[row] = x[i] < Real(0) ? -most : most;
-  });
-}
-
 // Moves the impulses of the active rows by `share` of their changes x. Of the first `stopped` unknowns those whose
 // impulse meets its bound there are put exactly on it, so that rounding leaves no row just inside.
 template <typename Real, typename Team>
 AXION_HD_CALL void move_active_impulses(const Team& team, const SweptLaws<Real>& laws, Real* impulses,
                                         const ActiveSet<Real>& set, const Real* x, int count, Real share,
                                         const int* bound, int stopped) {
-  const int base = laws.limit_base();
   team.for_each(count, [&](int i) {
     const int row = set.row[i], kind = set.kind[i];
     Real* lambda = impulses + row;
@@ -264,35 +176,27 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const SweptLaws<Real>&
       lambda[0] = greater(Real(0), lambda[0] + step), lambda[1] = gain * turned[0], lambda[2] = gain * turned[1];
     }
   });
-  team.for_each(stopped, [&](int i) {
-    if (bound[i] != static_cast<int>(ActiveBound::kImpulse)) return;
-    const int row = set.row[i], e = row - laws.effort_base();
-    if (row >= laws.moment_base()) return;
-    const bool bounded = row >= laws.effort_base() && row < laws.contact_base();
-    impulses[row] = !bounded ? Real(0) : (x[i] < Real(0) ? laws.effort_lower[e] : laws.effort_upper[e]);
-  });
-  if (laws.moment_count > 0) put_moments_on_bounds(team, laws, impulses, set, x, bound, stopped);
-  team.for_each(laws.limit_count(), [&](int i) { impulses[base + i] = greater(impulses[base + i], Real(0)); });
-  team.for_each(laws.effort_count(), [&](int e) {
-    Real& lambda = impulses[laws.effort_base() + e];
-    lambda = constraints::clamp(lambda, laws.effort_lower[e], laws.effort_upper[e]);
-  });
-  team.for_each(laws.contact_count, [&](int i) {
-    Real* lambda = impulses + laws.contact_base() + 3 * i;
-    lambda[0] = greater(lambda[0], Real(0));
-    const Real cone = laws.contacts[i].friction * lambda[0], square = lambda[1] * lambda[1] + lambda[2] * lambda[2];
-    if (!(square > cone * cone)) return;
-    const Real share = cone / std::sqrt(square);
-    lambda[1] *= share, lambda[2] *= share;
-  });
-  if (laws.moment_count > 0) bound_moments(team, laws, impulses);
+  const auto put_on_bounds = [&](auto follows) {
+    team.for_each(stopped, [&](int i) {
+      if (bound[i] != static_cast<int>(laws::ActiveBound::kImpulse)) return;
+      laws.with_unit(set.row[i], [&](const auto& units, int unit) {
+        if constexpr (std::decay_t<decltype(units)>::Law::kFollows == std::decay_t<decltype(follows)>::value) {
+          impulses[set.row[i]] = units.law(unit, impulses).bound_met(x[i]);
+        }
+      });
+    });
+  };
+  put_on_bounds(std::false_type{});
+  if (laws.has_followers()) put_on_bounds(std::true_type{});
+  laws.for_each_unit(
+      team, [&](const auto& units, int i) { units.law(i, impulses).project(impulses + units.row(i)); });
 }
 
 // Moves lambda and the velocities by one step, or the share of it that keeps every law.
 template <typename Real, typename Team>
 AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const SweptLaws<Real>& laws,
                                                const SweptSystem<Real>& system, RowSpace<Real>& u, Real* impulses,
-                                               ActiveSet<Real>& set, HeldContacts& held,
+                                               ActiveSet<Real>& set, HeldUnits& held,
                                                Real proximal = Real(ActiveSetParameters::kProximal)) {
   const ActiveCount active = list_active_rows(team, laws, system, u, impulses, set, held);
   const int count = active.all, base = laws.limit_base();
@@ -324,10 +228,10 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const SweptLaws
   const int stopped = most > Real(0) ? count : 0;
   team.for_each(stopped, [&](int i) {
     const bool stops = cut[i] > Real(0) && cut[i] >= most - Real(ActiveSetParameters::kTogether);
-    bound[i] = static_cast<int>(stops ? end_of_step(laws, impulses, set, x, i).bound : ActiveBound::kNone);
+    bound[i] = static_cast<int>(stops ? end_of_step(laws, impulses, set, x, i).bound : laws::ActiveBound::kNone);
   });
   for (int i = 0; i < stopped; ++i) {
-    if (bound[i] == static_cast<int>(ActiveBound::kCone)) held.add((set.row[i] - laws.contact_base()) / 3);
+    if (bound[i] == static_cast<int>(laws::ActiveBound::kCone)) held.add(laws.unit_of_row(set.row[i]));
   }
   const int rows = laws.row_count() - base;
   team.for_each(rows, [&](int r) { change[r] = impulses[base + r]; });
@@ -336,11 +240,11 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const SweptLaws
   if constexpr (Team::kSharesByWarp) {
     share_out_pushes(team, laws, u, set, change);
   } else {
-    for (int row = base; row < laws.row_count(); row += swept_together(laws, row)) {
+    for (int unit = 0; unit < laws.unit_count(); ++unit) {
+      const int row = laws.first_row(unit), rows = laws.rows_from(row);
       const Real* by = change + (row - base);
-      const int count = swept_together(laws, row);
-      if (by[0] != Real(0) || (count == 3 && (by[1] != Real(0) || by[2] != Real(0)))) {
-        u.apply_impulses(team, row, count, by);
+      if (by[0] != Real(0) || (rows == 3 && (by[1] != Real(0) || by[2] != Real(0)))) {
+        u.apply_impulses(team, row, rows, by);
       }
     }
   }
@@ -351,7 +255,7 @@ AXION_HD_CALL ActiveStep<Real> step_active_set(const Team& team, const SweptLaws
 template <typename Real, typename Team>
 AXION_HD_CALL bool follow_active_set(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
                                      RowSpace<Real>& u, Real* impulses, ActiveSet<Real>& set, Real proximal) {
-  HeldContacts held;
+  HeldUnits held;
   for (int k = 0; k < ActiveSetParameters::kChain; ++k) {
     const ActiveStep<Real> step = step_active_set(team, laws, system, u, impulses, set, held, proximal);
     if (!step.made) return k > 0;

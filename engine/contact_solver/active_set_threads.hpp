@@ -28,45 +28,35 @@ struct ThreadTile {
 template <typename Real, typename Team>
 AXION_HD inline ActiveCount share_out_listing(const Team& team, const SweptLaws<Real>& laws,
                                               const SweptSystem<Real>& system, const RowSpace<Real>& u,
-                                              const Real* impulses, ActiveSet<Real>& set, const HeldContacts& held) {
+                                              const Real* impulses, ActiveSet<Real>& set, const HeldUnits& held) {
   const int* states = set.state;
   int *rows = set.row, *kinds = set.kind;
-  const int limits = laws.limit_base(), efforts = laws.effort_base(), contacts = laws.contact_base();
   note_states(team, laws, system, u, impulses, set, held);
-  const int sticking = 3 * team.filter(
-                               laws.contact_count, [&](int i) { return states[i] == kSticks; },
-                               [&](int i, int place) {
-                                 for (int k = 0; k < 3; ++k)
-                                   rows[3 * place + k] = contacts + 3 * i + k, kinds[3 * place + k] = kSingleRow;
-                               });
+  const auto units_of = [&](int form, auto&& emit) {
+    return team.filter(
+        laws.unit_count(), [&](int k) { return (states[k] & form) != 0; },
+        [&](int k, int place) { emit(laws.first_row(k), place); });
+  };
+  const int sticking = 3 * units_of(laws::kSticks, [&](int row, int place) {
+    for (int k = 0; k < 3; ++k) rows[3 * place + k] = row + k, kinds[3 * place + k] = kSingleRow;
+  });
+  const int base = laws.limit_base();
   int single = team.filter(
-      contacts - limits,
-      [&](int i) {
-        const Real lambda = impulses[limits + i];
-        if (limits + i < efforts) return lambda > Real(0);
-        const int e = limits + i - efforts;
-        return lambda > laws.effort_lower[e] && lambda < laws.effort_upper[e];
+      laws.row_count() - base,
+      [&](int k) {
+        const int unit = laws.unit_of_row(base + k);
+        return ((states[unit] & laws::kOwnRows) >> (base + k - laws.first_row(unit)) & 1) != 0;
       },
-      [&](int i, int place) { rows[sticking + place] = limits + i, kinds[sticking + place] = kSingleRow; });
-  if (laws.moment_count > 0) {
-    const int before = sticking + single, moments = laws.moment_base();
-    single += team.filter(
-        3 * laws.moment_count,
-        [&](int i) { return (states[laws.contact_count + i / 3] & (i % 3 == 0 ? kHoldsTorsion : kHoldsRolling)) != 0; },
-        [&](int i, int place) { rows[before + place] = moments + i, kinds[before + place] = kSingleRow; });
-  }
+      [&](int k, int place) { rows[sticking + place] = base + k, kinds[sticking + place] = kSingleRow; });
   const int first = sticking + single;
-  single += team.filter(
-      laws.contact_count, [&](int i) { return states[i] == kFrictionless; },
-      [&](int i, int place) { rows[first + place] = contacts + 3 * i, kinds[first + place] = kSlidingNormal; });
+  single += units_of(laws::kNormalAlone,
+                     [&](int row, int place) { rows[first + place] = row, kinds[first + place] = kSlidingNormal; });
   const int second = sticking + single;
-  const int sliding = team.filter(
-      laws.contact_count, [&](int i) { return states[i] == kSlides; },
-      [&](int i, int place) {
-        const int k = second + 2 * place;
-        rows[k] = rows[k + 1] = contacts + 3 * i;
-        kinds[k] = kSlidingNormal, kinds[k + 1] = kSlidingAcross;
-      });
+  const int sliding = units_of(laws::kSlides, [&](int row, int place) {
+    const int k = second + 2 * place;
+    rows[k] = rows[k + 1] = row;
+    kinds[k] = kSlidingNormal, kinds[k + 1] = kSlidingAcross;
+  });
   return {sticking, single, second + 2 * sliding};
 }
 
@@ -171,15 +161,15 @@ AXION_HD inline void share_out_elimination(const Team& team, Real* A, int count,
 template <typename Real, typename Team>
 AXION_HD inline void share_out_pushes(const Team& team, const SweptLaws<Real>& laws, RowSpace<Real>& u,
                                       ActiveSet<Real>& set, const Real* change) {
-  const int base = laws.limit_base(), single = laws.contact_base() - base, length = u.length;
+  const int base = laws.limit_base(), single = laws.single_count(), length = u.length;
   int* moved = set.changed;
   const int units = team.filter(
-      single + laws.block_count(),
+      laws.unit_count(),
       [&](int k) {
-        const Real* by = change + (k < single ? k : single + 3 * (k - single));
+        const Real* by = change + (laws.first_row(k) - base);
         return by[0] != Real(0) || (k >= single && (by[1] != Real(0) || by[2] != Real(0)));
       },
-      [&](int k, int place) { moved[place] = k < single ? k : single + 3 * (k - single); });
+      [&](int k, int place) { moved[place] = laws.first_row(k) - base; });
   Real* velocity = u.row_velocity;
   const Real* delassus = u.columns.delassus;
   team.for_each(length, [=](int i) {

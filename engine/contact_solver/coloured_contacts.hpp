@@ -9,13 +9,12 @@
 // of a group is beside that of its fifteen neighbours. An empty place is a contact of the world with itself, whose
 // velocity and mobility are zero.
 //
-// In: contacts, rows, the noted rows (swept_rows.hpp), the joint response of free bodies. Out: coloured_contact,
+// In: contacts, rows, the noted rows (swept_units.hpp), the joint response of free bodies. Out: coloured_contact,
 // colour_start, packed_number, packed_body. Cost: linear in contacts times colours, of which piles of spheres have
 // seven to nine. Called by coloured_sweeps.hpp alone.
 #pragma once
 
-#include "engine/contact_solver/sweep_velocities.hpp"
-#include "engine/contact_solver/swept_contact.hpp"
+#include "engine/contact_solver/swept_units.hpp"
 
 namespace axion::solver {
 
@@ -28,7 +27,7 @@ enum PackedField : int {
   kPackedResponseB = 36,     // and of b
   kPackedInverseMass = 45,   // 1/m of a, of b
   kPackedBlock = 47,         // J V Jᵀ but for its first row
-  kPackedBlockInverse = 53,  // inverses for solve_contact_alone
+  kPackedBlockInverse = 53,  // inverses (invert_swept_block)
   kPackedFriction = 56,
   kPackedStartVelocity = 57,  // start_velocity of the rows
   kPackedCompliance = 60,

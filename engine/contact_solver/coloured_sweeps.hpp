@@ -1,6 +1,6 @@
 // Sweeps over the contacts of free bodies, a group of one colour at a time (coloured_contacts.hpp).
 //
-//   for each colour: for all its contacts at once: v from the two bodies; solve_swept_contact; add the impulse's effect
+//   for each colour: for all its contacts at once: v from the two bodies; its law alone; add the impulse's effect
 //   between colours a barrier: two of them may move the same body
 //
 // ColouredSweeps is the form of sweeps that sweep_where_needed (listed_sweeps.hpp) makes of them, with the interface
@@ -67,7 +67,7 @@ struct ContactLanes {
   }
 
   // Adds the effect of impulses along the rows to the velocities a and b of their bodies, and stores them.
-  AXION_HD AXION_INLINED void apply_impulses(const ContactImpulse<Number>& x, LaneVelocities<Number>& a,
+  AXION_HD AXION_INLINED void apply_impulses(const laws::Triple<Number>& x, LaneVelocities<Number>& a,
                                              LaneVelocities<Number>& b) const {
     const auto pushed = [&](int field)
                             AXION_INLINED { return at(field) * x.n + at(field + 3) * x.x + at(field + 6) * x.y; };
@@ -91,7 +91,7 @@ AXION_HD AXION_INLINED inline void apply_contact_impulses(PackedContacts<Real>& 
   of.apply_impulses({of.at(field), of.at(field + 1), of.at(field + 2)}, a, b);
 }
 
-// Visits the contacts of some lanes of a group: as sweep_contact does one.
+// Visits the contacts of some lanes of a group: as visit_unit does one.
 template <int lanes, typename Real>
 AXION_HD AXION_INLINED inline void visit_contacts(PackedContacts<Real>& packed, Real* body_velocity, int place,
                                                   Real share) {
@@ -99,7 +99,7 @@ AXION_HD AXION_INLINED inline void visit_contacts(PackedContacts<Real>& packed, 
   const ContactLanes<lanes, Real> of(packed, body_velocity, place);
   const auto at = [&](int field) AXION_INLINED { return of.at(field); };
   LaneVelocities<Number> a = of.side(0), b = of.side(1);
-  const ContactImpulse<Number> last{at(kPackedImpulse), at(kPackedImpulse + 1), at(kPackedImpulse + 2)};
+  const laws::Triple<Number> last{at(kPackedImpulse), at(kPackedImpulse + 1), at(kPackedImpulse + 2)};
   const auto along = [&](int field, const Number* v)
                          AXION_INLINED { return at(field) * v[0] + at(field + 1) * v[1] + at(field + 2) * v[2]; };
   const Number apart[3] = {a.linear[0] - b.linear[0], a.linear[1] - b.linear[1], a.linear[2] - b.linear[2]};
@@ -107,9 +107,8 @@ AXION_HD AXION_INLINED inline void visit_contacts(PackedContacts<Real>& packed, 
     const Number turns = along(kPackedAngularA + 3 * row, a.angular) + along(kPackedAngularB + 3 * row, b.angular);
     return at(kPackedStartVelocity + row) + (along(kPackedLinear + 3 * row, apart) + turns);
   };
-  const ContactImpulse<Number> v{velocity(0) + at(kPackedCompliance) * last.n, velocity(1), velocity(2)};
-  const ContactLaw<Number> law{at(kPackedFriction), at(kPackedScale), at(kPackedScale + 1),
-                               share * at(kPackedTolerance), share * at(kPackedTolerance + 1)};
+  const laws::Triple<Number> v{velocity(0) + at(kPackedCompliance) * last.n, velocity(1), velocity(2)};
+  const laws::FrictionCone<Number> law{at(kPackedFriction), at(kPackedScale), at(kPackedScale + 1)};
   const Number G[9] = {Number{},
                        Number{},
                        Number{},
@@ -120,8 +119,9 @@ AXION_HD AXION_INLINED inline void visit_contacts(PackedContacts<Real>& packed, 
                        at(kPackedBlock + 4),
                        at(kPackedBlock + 5)};
   const Number inverse[3] = {at(kPackedBlockInverse), at(kPackedBlockInverse + 1), at(kPackedBlockInverse + 2)};
-  const auto [next, unsettled] = solve_swept_contact<Number>(G, inverse, law, v, last);
-  const Number n = next.n - last.n, x = next.x - last.x, y = next.y - last.y;
+  const auto unsettled = law.exceeds(v, last, Number(share * at(kPackedTolerance)), Number(share * at(kPackedTolerance + 1)));
+  const laws::Triple<Number> next = law.solve_alone({G, inverse}, v, last);
+  const auto [n, x, y] = next - last;
   of.apply_impulses({n, x, y}, a, b);
   of.keep(kPackedImpulse, next.n), of.keep(kPackedImpulse + 1, next.x), of.keep(kPackedImpulse + 2, next.y);
   const Number sliding = law.scale_t * (x * x + y * y);

@@ -19,19 +19,9 @@
 
 #include "engine/contact_solver/momentum.hpp"
 #include "engine/contact_solver/sweep_plan.hpp"
-#include "engine/contact_solver/swept_rows.hpp"
+#include "engine/contact_solver/swept_units.hpp"
 
 namespace axion::solver {
-
-// Blocks of rows that are solved together: limits and bounded rows alone, contacts by three.
-AXION_HD inline int row_block_count(const RowLayout& rows) {
-  return rows.contact_base() - rows.limit_base() + rows.block_count();
-}
-
-AXION_HD inline int first_row_of_block(const RowLayout& rows, int block) {
-  const int single = rows.contact_base() - rows.limit_base();
-  return rows.limit_base() + (block < single ? block : single + 3 * (block - single));
-}
 
 struct SweptList {
   int blocks, bodies;
@@ -48,16 +38,6 @@ struct BlockSweeps {
   ArrayView<Real> change;                         // [nrow] of impulses since the round began
   const math::Vec3<Real>*du_linear, *du_angular;  // [nb] the answer of the joints alone
   int body_count;
-
-  template <typename Team>
-  AXION_HD bool sweep_block(const Team& team, const SweptLaws<Real>& laws, SweptSystem<Real>& system, Real* impulses,
-                            int row, Real share, bool lifts) {
-    if (row < laws.contact_base()) return sweep_row(team, laws, system, u, impulses, row, share);
-    if (row >= laws.moment_base()) {
-      return sweep_moment(team, laws, system, u, impulses, (row - laws.moment_base()) / 3, share);
-    }
-    return sweep_contact(team, laws, system, u, impulses, (row - laws.contact_base()) / 3, share, lifts);
-  }
 
   // Velocities from the impulses: their change since the sweeps began moves the bodies of each tree by its response.
   template <typename Team>
@@ -89,9 +69,10 @@ struct BlockSweeps {
   template <typename Team>
   AXION_HD_CALL bool sweep_all(const Team& team, const SweptLaws<Real>& laws, SweptSystem<Real>& system, Real* impulses,
                                Real share, bool lifts) {
+    Sweep<Real, BodySpace<Real>> sweep{laws, system, u, impulses, share, lifts};
     bool some = false;
-    for (int block = 0; block < row_block_count(laws); ++block) {
-      const bool moves = sweep_block(team, laws, system, impulses, first_row_of_block(laws, block), share, lifts);
+    for (int block = 0; block < laws.unit_count(); ++block) {
+      const bool moves = visit_row(team, sweep, laws.first_row(block));
       team.for_each(1, [&](int) { unsettled[block] = moves; });
       some |= moves;
     }
@@ -110,17 +91,17 @@ struct BlockSweeps {
       if (on.b >= 0) touched[tree(on.b)] = 1;
     };
     const auto is_touched = [&](int block) {
-      const RowBodies on = u.geometry.bodies(first_row_of_block(laws, block));
+      const RowBodies on = u.geometry.bodies(laws.first_row(block));
       return touched[tree(on.a)] != 0 || (on.b >= 0 && touched[tree(on.b)] != 0);
     };
     team.for_each(body_count, [&](int b) { touched[b] = local ? 0 : 1; });
     team.for_each(1, [&](int) {
-      for (int block = 0; block < row_block_count(laws); ++block) {
-        if (unsettled[block] != 0) touch(first_row_of_block(laws, block));
+      for (int block = 0; block < laws.unit_count(); ++block) {
+        if (unsettled[block] != 0) touch(laws.first_row(block));
       }
     });
-    const int blocks = team.filter(row_block_count(laws), is_touched,
-                                   [&](int k, int place) { listed_row[place] = first_row_of_block(laws, k); });
+    const int blocks = team.filter(laws.unit_count(), is_touched,
+                                   [&](int k, int place) { listed_row[place] = laws.first_row(k); });
     team.for_each(1, [&](int) {
       for (int k = 0; k < blocks; ++k) touch(listed_row[k]);
     });
@@ -132,7 +113,7 @@ struct BlockSweeps {
   // Calls f(row) for the rows of the k-th listed block.
   template <typename F>
   AXION_HD void for_each_listed_row(const SweptLaws<Real>& laws, int k, F&& f) const {
-    const int row = listed_row[k], count = swept_together(laws, row);
+    const int row = listed_row[k], count = laws.rows_from(row);
     for (int i = row; i < row + count; ++i) f(i);
   }
 
@@ -154,10 +135,9 @@ struct BlockSweeps {
     team.for_each(list.blocks, [&](int k) {
       for_each_listed_row(laws, k, [&](int row) { history.last_impulse[row] = impulses[row]; });
     });
+    Sweep<Real, BodySpace<Real>> sweep{laws, system, u, impulses, share, lifts};
     bool some = false;
-    for (int k = 0; k < list.blocks; ++k) {
-      some |= sweep_block(team, laws, system, impulses, listed_row[k], share, lifts);
-    }
+    for (int k = 0; k < list.blocks; ++k) some |= visit_row(team, sweep, listed_row[k]);
     return some;
   }
 
@@ -224,7 +204,7 @@ template <typename Sweeps, typename Real, typename Team>
 AXION_HD_CALL int sweep_where_needed(const Team& team, const SweptLaws<Real>& laws, SweptSystem<Real>& system,
                                      Real* impulses, const SweepPlan<Real>& plan, Sweeps& sweeps) {
   Momentum<Real> momentum{plan.momentum};
-  const int blocks = row_block_count(laws), enough = PileSweepParameters::kStretchVisits * blocks;
+  const int blocks = laws.unit_count(), enough = PileSweepParameters::kStretchVisits * blocks;
   int left = plan.count * blocks, done = 0;
   for (int stretch = 0; left > 0; ++stretch) {
     const bool is_long = (plan.count - SweepParameters::kLongSweeps) * blocks >= left;

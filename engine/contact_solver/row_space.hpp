@@ -261,6 +261,49 @@ AXION_HD inline bool delassus_serves(const model::ModelView<Real>& m, const RowL
   return length <= delassus_rows(m) && length * m.body_count <= 24 * m.inverse_blocks;
 }
 
+// What visits of units read and write of a RowSpace: velocities, and the columns by which impulses move them.
+template <typename Real>
+struct RowVelocities {
+  Real* row_velocity;
+  const Real* delassus;
+  const int* known;
+  int first, length;
+
+  AXION_HD bool has_block(int row) const { return known[row - first] != 0; }
+  AXION_HD Real velocity(int row) const { return row_velocity[row - first]; }
+
+  // Adds impulses x along one row, or the three from `row` on; each(k) for every k below a number of three or more.
+  template <typename Team, typename Each>
+  AXION_HD void move(const Team& team, int row, const Real& x, Each&& each) const {
+    const Real* column = delassus + (row - first) * length;
+    add(team, [=](auto load, int i) AXION_INLINED { return load(column, i) * x; }, each);
+  }
+  template <typename Team, typename Each>
+  AXION_HD void move(const Team& team, int row, const laws::Triple<Real>& x, Each&& each) const {
+    const Real *column = delassus + (row - first) * length, *second = column + length, *third = second + length;
+    const Real n = x.n, t1 = x.x, t2 = x.y;
+    add(team,
+        [=](auto load, int i)
+            AXION_INLINED { return load(column, i) * n + load(second, i) * t1 + load(third, i) * t2; },
+        each);
+  }
+
+ private:
+  template <typename Team, typename Effect, typename Each>
+  AXION_HD void add(const Team& team, Effect&& effect, Each&& each) const {
+    constexpr int lanes = team::pack_lanes<Team, Real>(SweepSizes::kDelassusPadding);
+    const auto load = [](const Real* from, int i) AXION_INLINED { return lanes::load_pack<lanes>(from + lanes * i); };
+    Real* v = row_velocity;
+    if constexpr (Team::kSharesByWarp) {  // a barrier less
+      team.for_each(length, [=](int i) { v[i] = v[i] + effect(load, i), each(i); });
+    } else {
+      team.for_each(length / lanes,
+                    [=](int i) { lanes::store_pack<lanes>(v + lanes * i, load(v, i) + effect(load, i)); });
+      team.for_each(3, each);
+    }
+  }
+};
+
 template <typename Real>
 struct RowSpace {
   DelassusColumns<Real> columns;
@@ -287,7 +330,7 @@ struct RowSpace {
   template <typename Team>
   AXION_HD int prepare(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
                        const Real* impulses, int row) {
-    return columns.known[row - first] != 0 ? 0 : find_columns(team, laws, system, impulses, row);
+    return moved().has_block(row) ? 0 : find_columns(team, laws, system, impulses, row);
   }
   AXION_HD int prepared_row(int k) const { return columns.push.block[k]; }
 
@@ -296,58 +339,37 @@ struct RowSpace {
     return columns.delassus[(at + l) * length + at + k];
   }
 
-  AXION_HD Real velocity(int row) const { return row_velocity[row - first]; }
+  AXION_HD RowVelocities<Real> moved() { return {row_velocity, columns.delassus, columns.known, first, length}; }
 
+  // Adds the effect of impulses x along `count` rows from `row` on, one or three.
   template <typename Team>
-  AXION_HD void apply_impulses(const Team& team, int row, int count, const Real* change) {
-    const int length = this->length;
-    const Real* column = columns.delassus + (row - first) * length;
-    Real* v = row_velocity;
-    constexpr int lanes = team::pack_lanes<Team, Real>(SweepSizes::kDelassusPadding);
-    const auto part = [](const Real* from, int i) AXION_INLINED { return lanes::load_pack<lanes>(from + lanes * i); };
-    if (count == 1) {
-      const Real x = change[0];
-      team.for_each(length / lanes,
-                    [=](int i) { lanes::store_pack<lanes>(v + lanes * i, part(v, i) + part(column, i) * x); });
-    } else {
-      const Real x = change[0], y = change[1], z = change[2];
-      const Real *second = column + length, *third = second + length;
-      team.for_each(length / lanes, [=](int i) {
-        lanes::store_pack<lanes>(v + lanes * i,
-                                 part(v, i) + (part(column, i) * x + part(second, i) * y + part(third, i) * z));
-      });
-    }
+  AXION_HD void apply_impulses(const Team& team, int row, int count, const Real* x) {
+    const auto none = [](int) {};
+    if (count == 1) return moved().move(team, row, x[0], none);
+    moved().move(team, row, laws::Triple<Real>{x[0], x[1], x[2]}, none);
   }
 
  private:
-  // Whether a sweep would do something with the row, or contact, that begins with `row`, as velocities are.
+  // Whether a sweep would do something with the unit that begins with `row`, as velocities are.
   AXION_HD bool would_change(const SweptLaws<Real>& laws, const SweptSystem<Real>& system, const Real* impulses,
                              int row) const {
-    const Real* lambda = impulses + row;
-    if (row >= laws.moment_base()) {
-      const MomentBounds<Real> bound = laws.bounds_of_moment((row - laws.moment_base()) / 3, impulses);
-      return bound.torsional > Real(0) || bound.rolling > Real(0) || lambda[0] != Real(0) || lambda[1] != Real(0) ||
-             lambda[2] != Real(0);
-    }
-    const bool bounded = row >= laws.effort_base() && row < laws.contact_base();
-    if (bounded || lambda[0] != Real(0) || system.start_velocity[row] + velocity(row) < Real(0)) return true;
-    return row >= laws.contact_base() && (lambda[1] != Real(0) || lambda[2] != Real(0));
+    const Real v = system.start_velocity[row] + row_velocity[row - first];
+    return laws.with_unit(row, [&](const auto& units, int i) {
+      const auto law = units.law(i, impulses);
+      return !law.idle(v, laws::impulse_of<decltype(law)>(impulses + row));
+    });
   }
 
   template <typename Team>
   AXION_HD_CALL int find_columns(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
                                  const Real* impulses, int row) {
-    const int base = first, single = laws.contact_base() - base, all = single + laws.block_count();
-    const int start = row < laws.contact_base() ? row - base : single + (row - laws.contact_base()) / 3;
-    const auto row_of = [&](int k) {
-      const int index = start + k < all ? start + k : start + k - all;
-      return base + (index < single ? index : single + 3 * (index - single));
-    };
+    const int all = laws.unit_count(), start = laws.unit_of_row(row);
+    const auto row_of = [&](int k) { return laws.first_row(start + k < all ? start + k : start + k - all); };
     const int found = team.filter(
         all,
         [&](int k) {
           const int on = row_of(k);
-          if (columns.known[on - base] != 0) return false;
+          if (columns.known[on - first] != 0) return false;
           return k == 0 || would_change(laws, system, impulses, on);
         },
         [&](int k, int place) {

@@ -44,7 +44,7 @@ struct SweepScratch {
   Real* swept_impulse;          // [nrow] λ after the sweep before, which momentum goes on from
   Real* impulse_sum;            // [nrow] of the sweeps of a mean
   Real* contact_block;          // [9 block_capacity] J V Jᵀ of each contact and moment
-  Real* contact_block_inverse;  // [3 block_capacity] inverses for solve_contact_alone
+  Real* contact_block_inverse;  // [3 block_capacity] inverses (invert_swept_block)
   int* row_bodies;              // [2 nswept] bodies a and b of each swept row
   // change of velocities since the round's start, six a body, or eight and the world's
   Real* body_velocity;       // [8 (nb + 1)]
@@ -59,8 +59,8 @@ struct SweepScratch {
   int* push_block;           // [kPushLanes] the first of each that are swept together,
   int* push_count;           // [2] and how many there are of both
   int* body_touched;         // [nb] whether rows that are looked at act on a body, or on one that hangs on it
-  int* block_unsettled;  // [nswept blocks] whether a row, or contact, was above its tolerance in the last sweep of all
-  int* listed_row;       // [nswept blocks] first rows of those that a stretch sweeps,
+  int* block_unsettled;  // [nswept units] whether a row, or contact, was above its tolerance in the last sweep of all
+  int* listed_row;       // [nswept units] first rows of those that a stretch sweeps,
   int* listed_body;      // [nb] and bodies that they move
   // What sweeps need of contacts (coloured_contacts.hpp).
   Real* packed_number;          // [contact_groups kPackedFields kGroupContacts]
@@ -83,7 +83,7 @@ struct SweepScratch {
   int* active_kind;              // [delassus_rows + 1]
   int* active_changed;           // [delassus_rows + 1] swept rows, or first of contacts, whose impulse a step changed
   int* active_count;             // [3]
-  int* active_state;             // [block_capacity] whether a contact or moment sticks, slides or is open
+  int* active_state;             // [nswept units] which rows of a unit are unknowns (laws::Unknowns)
 };
 
 template <typename Real, typename F>
@@ -140,7 +140,7 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, SweepScratc
   f(kSweeps, "active_kind", w.active_kind, nr + 1);
   f(kSweeps, "active_changed", w.active_changed, nr + 1);
   f(kSweeps, "active_count", w.active_count, 3);
-  f(kSweeps, "active_state", w.active_state, nr > 0 ? nc : 0);
+  f(kSweeps, "active_state", w.active_state, nr > 0 ? units : 0);
 }
 
 }  // namespace axion::solver

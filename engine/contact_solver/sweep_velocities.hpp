@@ -12,12 +12,14 @@
 //   block(row, k, l)                       (J V Jᵀ) of rows row + k and row + l
 //   velocity(row)                          change of J u since the start of the sweeps
 //   apply_impulses(team, row, n, x)        adds what impulses x along n rows from `row` on do to the velocities
+//   moved()                                what a visit reads and writes: velocity, has_block(row) whether `prepare` is
+//                                          done, and move(team, row, x, each), which adds impulses and calls each(k)
 //
 // Velocities begin with RowSpace::start, from du_linear and du_angular and so without new impulses, and with
 // BlockSweeps::renew (listed_sweeps.hpp). Cost of an impulse on three rows: 3 n with n swept rows in RowSpace; 36 m and
 // the gathering of each row's velocity in BodySpace, with m bodies in the trees that it touches. So RowSpace is for
 // articulated bodies, BodySpace for many of them. Free bodies, whose V is two blocks each, have sweeps of their own
-// (coloured_sweeps.hpp). Called by swept_rows.hpp, contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
+// (coloured_sweeps.hpp). Called by swept_units.hpp, contact_sweeps.hpp, listed_sweeps.hpp and sweep_round.hpp alone.
 #pragma once
 
 #include "engine/contact_solver/row_space.hpp"
@@ -36,6 +38,8 @@ struct BodySpace {
     return 0;
   }
   AXION_HD int prepared_row(int) const { return 0; }
+  AXION_HD bool has_block(int) const { return true; }
+  AXION_HD BodySpace& moved() { return *this; }
 
   AXION_HD Real velocity(int row) const {
     const RowBodies on = geometry.bodies(row);
@@ -94,6 +98,18 @@ struct BodySpace {
     }
     apply_to_body(team, on.a, f_a);
     if (on.b >= 0) apply_to_body(team, on.b, f_b);
+  }
+
+  template <typename Team, typename Each>
+  AXION_HD void move(const Team& team, int row, Real x, Each&& each) {
+    apply_impulses(team, row, 1, &x);
+    team.for_each(3, each);
+  }
+  template <typename Team, typename Each>
+  AXION_HD void move(const Team& team, int row, const laws::Triple<Real>& x, Each&& each) {
+    const Real change[3] = {x.n, x.x, x.y};
+    apply_impulses(team, row, 3, change);
+    team.for_each(3, each);
   }
 };
 

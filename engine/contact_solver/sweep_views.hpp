@@ -1,6 +1,6 @@
 // What functions of this room are given of a world: views of its arrays, each of one use.
 //
-//   SweptLaws     what the laws of rows say: read alone
+//   SweptLaws     the units of the step and what their laws say: read alone
 //   SweptSystem   the rows' system as a round starts with it, and what each row is divided by
 //   SweepHistory  impulses of earlier sweeps, for momentum and means
 //   impulses      λ of all rows, a pointer of its own: constant where a function reads them alone
@@ -12,32 +12,19 @@
 
 #include "engine/base/array_view.hpp"
 #include "engine/contact_solver/sweep_scratch.hpp"
-#include "engine/problem/natural_residuals.hpp"
+#include "engine/problem/problem_views.hpp"
 
 namespace axion::solver {
 
 template <typename Real>
-struct SweptLaws : RowLayout {
+struct SweptLaws : UnitTable<Real> {
   bool is_soft;
-  const Real *row_scale, *row_tolerance;                        // [nrow]
-  const Real *effort_compliance, *effort_lower, *effort_upper;  // [neffort]
-  const model::Contact<Real>* contacts;                         // [block_count]
-  const constraints::ContactMoment<Real>* moments;              // [moment_count]
-
-  // The row of effort e at its impulse.
-  AXION_HD BoundedRow<Real> bounded_row(int e, Real lambda) const {
-    return {lambda, row_scale[effort_base() + e], effort_compliance[e], effort_lower[e], effort_upper[e]};
-  }
-  // Bounds of moment k by the impulse of its contact.
-  AXION_HD MomentBounds<Real> bounds_of_moment(int k, const Real* impulses) const {
-    return moment_bounds(moments[k], impulses + contact_base());
-  }
+  const Real* row_tolerance;  // [nrow]
 };
 
 template <typename Real>
 AXION_HD inline SweptLaws<Real> swept_laws(const Problem<Real>& p) {
-  return {p.rows(),         p.m.is_soft != 0, p.w.row_scale, p.w.row_tolerance, p.w.effort_compliance,
-          p.w.effort_lower, p.w.effort_upper, p.w.contacts,  p.w.moments};
+  return {unit_table<Real>(p.rows(), p.w), p.m.is_soft != 0, p.w.row_tolerance};
 }
 
 //   velocity of a row = start_velocity + J V Jᵀ (λ − start_impulse) + row_compliance λ
@@ -67,8 +54,5 @@ template <typename Real>
 AXION_HD inline SweepHistory<Real> sweep_history(const model::WorldView<Real>& w) {
   return {w.sweeps.last_impulse, w.sweeps.swept_impulse, w.sweeps.impulse_sum};
 }
-
-// Rows from `row` on that are solved together.
-AXION_HD inline int swept_together(const RowLayout& rows, int row) { return row < rows.contact_base() ? 1 : 3; }
 
 }  // namespace axion::solver

@@ -32,13 +32,13 @@ inline Dual opening(const solver::Problem<Dual>& p, int row) {
 inline bool presses(const solver::Problem<Dual>& p, int row) { return !(opening(p, row) > 0); }
 
 // The impulse of an effort that its law asks for at this residual, and what its bounds leave of that.
-inline solver::BoundedImpulse<Dual> impulse_of_effort(const solver::Problem<Dual>& p, int effort) {
-  const solver::IterateRows<Dual> rows = solver::iterate_rows<Dual>(p.rows(), p.w);
-  return solver::bounded_impulse(solver::effort_row(rows, solver::effort_laws<Dual>(p.w), effort),
-                                 p.w.residual[p.effort_base() + effort]);
+inline laws::BoundedImpulse<Dual> impulse_of_effort(const solver::Problem<Dual>& p, int effort) {
+  const int row = p.effort_base() + effort;
+  return solver::unit_table<Dual>(p.rows(), p.w).effort_units().law(effort, p.w.lambda).next_impulse(p.w.residual[row],
+                                                                                                   p.w.lambda[row]);
 }
 inline bool is_free(const solver::Problem<Dual>& p, int effort) {
-  const solver::BoundedImpulse<Dual> next = impulse_of_effort(p, effort);
+  const laws::BoundedImpulse<Dual> next = impulse_of_effort(p, effort);
   return next.held == next.free;
 }
 
@@ -114,14 +114,15 @@ class Kinks {
     const solver::BodyVelocities<Dual> u = solver::iterate_velocities<Dual>(p.w);
     const solver::IterateRows<Dual> rows = solver::iterate_rows<Dual>(p.rows(), p.w);
     const solver::CoordinateRows<Dual> coordinates = solver::coordinate_rows<Dual>(p.m, p.w);
-    const solver::EffortLaws<Dual> efforts = solver::effort_laws<Dual>(p.w);
+    const auto efforts = solver::unit_table<Dual>(p.rows(), p.w).effort_units();
     solver::RowResiduals<Dual> residuals = solver::row_residuals<Dual>(p.w);
     for (int i = 0; i < p.m.limit_count; ++i) {
       const constraints::NormalLaw<Dual> law = constraints::limit_law<Dual>(p.m, p.w, p.s, i);
       solver::evaluate_limit(rows, coordinates, u, residuals, i, law, p.s.velocity_tolerance);
     }
     for (int e = 0; e < p.m.effort_count; ++e) {
-      solver::evaluate_effort(rows, coordinates, u, efforts, residuals, e, p.s.velocity_tolerance);
+      solver::evaluate_effort(rows, coordinates, u, efforts.law(e, rows.lambda), p.w.effort_alpha[e], residuals, e,
+                              p.s.velocity_tolerance);
     }
     solver::evaluate_contacts(DualTeam{}, p, u);
     for (int i = 0; i < p.m.limit_count; ++i) find_unilateral(p, p.limit_base() + i);

@@ -31,25 +31,16 @@
 
 namespace axion::solver {
 
-inline constexpr double kContactProximal = 1e-4;  // of (J M⁻¹ Jᵀ)_ii
-inline constexpr double kMomentProximal =
-    1e-1;                                     // likewise, of torsional and rolling friction, redundant beside normals
 inline constexpr double kLoopBias = 0.1;      // of a row's tolerance that a loop's compliance may take,
 inline constexpr double kRoundedBias = 0.75;  // and takes at most in float32, whose tolerance is that of rounding:
 inline constexpr double kRoundedLoad = 5000;  // m/s², a load of the row's own inertia that would take all of it,
 inline constexpr double kMostGive = 1e-2;     // of (J M⁻¹ Jᵀ)_ii
 inline constexpr double kLentInertia = 5;     // multiples of its own inertia that neighbours are taken to lend a body,
 inline constexpr double kSupportedInertia = 2;  // or of the inertia that BLENDED finds (supported_inertias)
-inline constexpr double kReleaseGain = 1e8;     // compliance, in units of r_t, of a tangent row that says λ_f = 0
 
 template <typename Real>
 AXION_HD constexpr Real joint_proximal() {
   return std::numeric_limits<Real>::digits > 30 ? Real(1e-8) : Real(1e-6);
-}
-
-template <typename Real>
-AXION_HD constexpr Real least_proximal() {
-  return std::numeric_limits<Real>::digits > 30 ? Real(1e-11) : Real(5e-8);
 }
 
 // What turns a body: impulses of its joints at the iterate, and the inertias that resist.
@@ -104,158 +95,6 @@ AXION_HD inline void linearise_body(const StepRules<Real>& rules, const TurningI
   }
 }
 
-// A row at its bound keeps it: a compliance so large that it only says Δλ = bound − λ. A row without compliance takes a
-// proximal one, for dry friction on axes that contacts hold too.
-template <typename Real>
-AXION_HD inline void linearise_effort(const StepRules<Real>& rules, const IterateRows<Real>& rows,
-                                      const EffortLaws<Real>& efforts, LinearisedRows<Real>& linear, int effort) {
-  const int row = rows.effort_base() + effort;
-  const BoundedImpulse<Real> next = bounded_impulse(effort_row(rows, efforts, effort), linear.residual[row]);
-  const Real proximal = rules.proximal_scale * Real(kContactProximal) * rows.row_scale[row];
-  if (next.held == next.free) {
-    const Real compliance = efforts.compliance[effort];
-    linear.rhs[row] = linear.residual[row];
-    linear.compliance[row] = compliance > proximal ? compliance : compliance + proximal;
-    return;
-  }
-  linear.compliance[row] = Real(kReleaseGain) * (rows.row_scale[row] + efforts.compliance[effort]);
-  linear.rhs[row] = linear.compliance[row] * (rows.lambda[row] - next.held);
-}
-
-template <typename Real>
-AXION_HD inline void linearise_limit(const StepRules<Real>& rules, const IterateRows<Real>& rows,
-                                     LinearisedRows<Real>& linear, int limit, Real compliance) {
-  const int row = rows.limit_base() + limit;
-  const Real r = rows.row_scale[row];
-  const auto f = constraints::complementarity(rules.s.contact_function, linear.residual[row], r * rows.lambda[row]);
-  linear.rhs[row] = f.phi_over_alpha;
-  linear.compliance[row] = r * f.beta_over_alpha + rules.proximal_scale * Real(kContactProximal) * r;
-  linear.compliance[row] += compliance;
-}
-
-// C₃ is lower block triangular: the normal row alone, then the tangents with the effect of the normal impulse on their
-// cone.
-template <typename Real>
-AXION_HD inline void solve_contact_block(const constraints::FrictionBlock<Real>& f, Real residual, Real compliance,
-                                         Real proximal, ContactBlocks<Real>& blocks, int i) {
-  Real* G = blocks.gain + 9 * i;
-  Real* e = blocks.offset + 3 * i;
-  const Real n_inverse = Real(1) / compliance;
-  const Real a = f.compliance[0] + proximal, b = f.compliance[1], c = f.compliance[2], d = f.compliance[3] + proximal;
-  const Real det = Real(1) / (a * d - b * c);
-  const Real inverse[4] = {det * d, -det * b, -det * c, det * a};
-  e[0] = n_inverse * residual;
-  G[0] = n_inverse, G[1] = G[2] = 0;
-  const Real t[2] = {f.residual[0] - f.coupling[0] * e[0], f.residual[1] - f.coupling[1] * e[0]};
-  for (int k = 0; k < 2; ++k) {
-    const Real* inv = inverse + 2 * k;
-    e[1 + k] = inv[0] * t[0] + inv[1] * t[1];
-    G[3 + 3 * k] = -(inv[0] * f.coupling[0] + inv[1] * f.coupling[1]) * n_inverse;
-    G[4 + 3 * k] = inv[0] * f.left[0] + inv[1] * f.left[2];
-    G[5 + 3 * k] = inv[0] * f.left[1] + inv[1] * f.left[3];
-  }
-}
-
-// Turns both tangent rows of a contact, or of a moment, to run along d and across it.
-template <typename Real>
-AXION_HD inline void turn_tangents(model::Row<Real>* row, const constraints::Vec2<Real>& d) {
-  const model::Row<Real> first = row[0], second = row[1];
-  row[0] = {d.x * first.l + d.y * second.l, d.x * first.k_a + d.y * second.k_a, d.x * first.k_b + d.y * second.k_b};
-  row[1] = {d.x * second.l - d.y * first.l, d.x * second.k_a - d.y * first.k_a, d.x * second.k_b - d.y * first.k_b};
-}
-
-// The proximal term of a contact under a load r_n λ_n, as a share of its rows' scales. An iteration moves a row's
-// impulse by its residual over the sum of this term and the mobility of its bodies, and bodies that carry many times
-// their weight are that much less mobile: of ten boxes, each twice as heavy as the one below, a thousandfold load on
-// the lowest contact makes 1e-4 a hundred times the mobility, so that a step takes 1.5 % of the residual. With
-// load_proximal the term takes no more of a row than that share of g h, whatever the load. Below least_proximal the
-// motions of bodies that no contact holds are lost beside those that contacts hold.
-template <typename Real>
-AXION_HD inline Real contact_proximal(const StepRules<Real>& rules, Real load) {
-  const Real usual = rules.proximal_scale * Real(kContactProximal);
-  const Real share = rules.load_proximal * Real(math::kGravity) * rules.s.dt;
-  if (!(rules.load_proximal > Real(0)) || !(usual * load > share)) return usual;
-  return greater(share / load, least_proximal<Real>());
-}
-
-template <typename Real>
-AXION_HD_CALL void linearise_contact(const StepRules<Real>& rules, const IterateRows<Real>& rows,
-                                     LinearisedRows<Real>& linear, ContactBlocks<Real>& blocks, int i, Real mu,
-                                     Real normal_compliance, Real tangent_compliance) {
-  const int row = rows.contact_base() + 3 * i;
-  const Real r_n = rows.row_scale[row], r_t = rows.row_scale[row + 1], lambda_n = rows.lambda[row];
-  const Real share = contact_proximal(rules, r_n * lambda_n);
-  const auto normal = constraints::complementarity(rules.s.contact_function, linear.residual[row], r_n * lambda_n);
-  linear.rhs[row] = normal.phi_over_alpha;
-  linear.compliance[row] = r_n * normal.beta_over_alpha + normal_compliance + share * r_n;
-  const constraints::Vec2<Real> v{linear.residual[row + 1], linear.residual[row + 2]};
-  const constraints::Vec2<Real> lambda{rows.lambda[row + 1], rows.lambda[row + 2]};
-  const Real closed = Real(1e-9 * math::kGravity) * rules.s.dt / r_t;
-  constraints::FrictionBlock<Real> f =
-      constraints::friction_block(rules.s.friction_model, v, lambda, mu, lambda_n, r_t, closed);
-  const bool released = f.left[0] == 0 && f.left[1] == 0 && f.left[3] == 0;
-  if (rules.follows_slip && !released) {
-    const constraints::Vec2<Real> d = constraints::slip_direction(v, lambda, r_t);
-    f = constraints::follow_slip(v, lambda, mu * lambda_n, r_t, d);
-    turn_tangents(linear.row + row + 1, d);
-  }
-  if (released && rules.symmetric) {
-    // The same law with the row kept: a compliance so large that it only says λ_f = 0, and the operator stays
-    // symmetric. Its right-hand side is that alone: with v, λ_f would stay at v/gain, which rigid tolerances see.
-    const Real gain = Real(kReleaseGain) * r_t;
-    f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
-  }
-  if (tangent_compliance >= Real(0)) {  // the law is of J u + c λ
-    for (int k = 0; k < 4; ++k) f.compliance[k] += tangent_compliance * f.left[k];
-  }
-  const Real proximal = share * r_t;
-  linear.rhs[row + 1] = f.residual[0], linear.rhs[row + 2] = f.residual[1];
-  linear.compliance[row + 1] = f.compliance[0] + proximal, linear.compliance[row + 2] = f.compliance[3] + proximal;
-  if (!rules.symmetric) solve_contact_block(f, linear.rhs[row], linear.compliance[row], proximal, blocks, i);
-}
-
-// Rolling friction of moment k as a block; its rows may be turned.
-template <typename Real>
-AXION_HD_RARE constraints::FrictionBlock<Real> rolling_block(const StepRules<Real>& rules,
-                                                             const IterateRows<Real>& rows,
-                                                             LinearisedRows<Real>& linear, int k, Real bound) {
-  const int row = rows.moment_base() + 3 * k;
-  const Real r = rows.row_scale[row + 1], closed = Real(1e-9 * math::kGravity) * rules.s.dt / r;
-  const constraints::Vec2<Real> v{linear.residual[row + 1], linear.residual[row + 2]};
-  const constraints::Vec2<Real> lambda{rows.lambda[row + 1], rows.lambda[row + 2]};
-  if (bound <= closed) {
-    if (!rules.symmetric) return constraints::released_friction(lambda, r);
-    const Real gain = Real(kReleaseGain) * r;
-    return {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
-  }
-  if (!rules.follows_slip)
-    return constraints::friction_block(rules.s.friction_model, v, lambda, Real(1), bound, r, closed);
-  const constraints::Vec2<Real> d = constraints::slip_direction(v, lambda, r);
-  turn_tangents(linear.row + row + 1, d);
-  return constraints::follow_slip(v, lambda, bound, r, d);
-}
-
-// A torsional impulse at its bound keeps it, as that of an effort row does.
-template <typename Real>
-AXION_HD_RARE void linearise_moment(const StepRules<Real>& rules, const IterateRows<Real>& rows,
-                                    LinearisedRows<Real>& linear, ContactBlocks<Real>& blocks, int k,
-                                    const MomentBounds<Real>& bound) {
-  const int row = rows.moment_base() + 3 * k;
-  const Real r = rows.row_scale[row], share = rules.proximal_scale * Real(kMomentProximal);
-  const Real star = rows.lambda[row] - linear.residual[row] / r;
-  const Real held = constraints::clamp(star, -bound.torsional, bound.torsional);
-  linear.compliance[row] = held == star ? share * r : Real(kReleaseGain) * r;
-  linear.rhs[row] = held == star ? linear.residual[row] : linear.compliance[row] * (rows.lambda[row] - held);
-  constraints::FrictionBlock<Real> f = rolling_block(rules, rows, linear, k, bound.rolling);
-  f.coupling[0] = f.coupling[1] = 0;  // bounds are held
-  const Real proximal = share * rows.row_scale[row + 1];
-  linear.rhs[row + 1] = f.residual[0], linear.rhs[row + 2] = f.residual[1];
-  linear.compliance[row + 1] = f.compliance[0] + proximal, linear.compliance[row + 2] = f.compliance[3] + proximal;
-  if (!rules.symmetric) {
-    solve_contact_block(f, linear.rhs[row], linear.compliance[row], proximal, blocks, rows.contact_count + k);
-  }
-}
-
 // The compliance of a loop joint's lock beside its own. Rows know a length only to its rounding δ; near a singular
 // pose, where the rows of a loop have next to no hold, such lengths ask for velocities of √δ/h that no law asks for. So
 // float32 takes a compliance by which a lock under load sags by a share of δ, and which near singular poses exceeds the
@@ -279,7 +118,7 @@ AXION_HD inline void ease_loop_lock(const StepRules<Real>& rules, const IterateR
   }
   const Real most = Real(kLoopBias) * tolerance;
   linear.compliance[row] += proximal;
-  linear.rhs[row] += constraints::clamp(proximal * lambda, -most, most);
+  linear.rhs[row] += laws::clamp(proximal * lambda, -most, most);
 }
 
 // After the linear solve: rows of contacts along t1 and t2 again, and the step's impulses along these.
@@ -374,26 +213,35 @@ template <typename Real, typename Team>
 AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
   linearise_joints(team, p);
   const StepRules<Real> rules = step_rules(p);
-  const IterateRows<Real> rows = iterate_rows<Real>(p.rows(), p.w);
-  const EffortLaws<Real> efforts = effort_laws<Real>(p.w);
+  const UnitTable<Real> units = unit_table<Real>(p.rows(), p.w);
   LinearisedRows<Real> linear = linearised_rows<Real>(p.w);
-  ContactBlocks<Real> blocks{p.w.contact_gain, p.w.contact_offset};
+  const Real* lambda = linear.lambda;
   const bool is_soft = p.m.is_soft != 0;
+  const auto put = [&](int row, const laws::LinearisedRow<Real>& of) {
+    linear.rhs[row] = of.rhs, linear.compliance[row] = of.compliance;
+  };
+  const Real proximal = rules.proximal_scale * Real(laws::kContactProximal);
   team.for_each(p.m.limit_count, [&](int i) {
-    linearise_limit<Real>(rules, rows, linear, i,
-                          is_soft ? constraints::limit_law(p.m, p.w, p.s, i).compliance : Real(0));
+    const int row = p.limit_base() + i;
+    const Real compliance = is_soft ? constraints::limit_law(p.m, p.w, p.s, i).compliance : Real(0);
+    const laws::Limit<Real> law = units.limit_units().law(i, lambda);
+    put(row, law.linearise(rules.s.contact_function, linear.residual[row], lambda[row], compliance,
+                           proximal * law.scale));
   });
-  team.for_each(p.m.effort_count, [&](int i) { linearise_effort(rules, rows, efforts, linear, i); });
+  team.for_each(p.m.effort_count, [&](int i) {
+    const int row = p.effort_base() + i;
+    const laws::BoundedEffort<Real> law = units.effort_units().law(i, lambda);
+    put(row, law.linearise(linear.residual[row], lambda[row], proximal * law.scale));
+  });
   team.for_each(p.contact_count, [&](int i) {
-    const int row = rows.contact_base() + 3 * i;
-    const auto law = constraints::normal_law(p.m, p.w, p.s, i, rows.row_scale[row], rows.lambda[row]);
-    linearise_contact<Real>(rules, rows, linear, blocks, i, p.w.contacts[i].friction, law.compliance,
-                            is_soft ? p.w.contact_law[i].tangent_compliance : Real(-1));
+    const int row = p.contact_base() + 3 * i;
+    const auto normal = constraints::normal_law(p.m, p.w, p.s, i, units.row_scale[row], lambda[row]);
+    units.contact_units().law(i, lambda).linearise(rules, linear.unit(row, i), normal.compliance,
+                                                   is_soft ? p.w.contact_law[i].tangent_compliance : Real(0));
   });
   if (p.moment_count == 0) return;
   team.for_each(p.moment_count, [&](int k) {
-    linearise_moment<Real>(rules, rows, linear, blocks, k,
-                           moment_bounds(p.w.moments[k], rows.lambda + rows.contact_base()));
+    units.moment_units().law(k, lambda).linearise(rules, linear.unit(p.moment_base() + 3 * k, p.contact_count + k));
   });
 }
 

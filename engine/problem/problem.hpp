@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/base/held_view.hpp"
+#include "engine/laws/unit_law.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/model/world_state.hpp"
 #include "engine/problem/row_layout.hpp"
@@ -57,9 +58,6 @@ AXION_HD inline bool symmetric_solver(const Problem<Real>& p) {
   return model::is_conjugate_residual(p.s.linear_solver);
 }
 
-template <typename Real>
-AXION_HD inline Real greater(Real a, Real b) {
-  return a > b ? a : b;
-}
+using laws::greater;
 
 }  // namespace axion::solver

@@ -1,8 +1,7 @@
 // What functions of this room are given of a world: views of its arrays, each of one use.
 //
-//   read alone     BodyVelocities, StepPoses, IterateRows, ImpulseRows, CoordinateRows, LockStarts, EffortLaws
-//   written        RowResiduals and LockRows by row_residuals.hpp; LinearisedRows, ContactBlocks and BodyMatrices by
-//                  linearise.hpp
+//   read alone     BodyVelocities, StepPoses, IterateRows, ImpulseRows, CoordinateRows, LockStarts
+//   written        RowResiduals and LockRows by row_residuals.hpp; LinearisedRows and BodyMatrices by linearise.hpp
 //   StepRules      settings, and how this iteration of this attempt goes about the step: numbers
 //
 // A function reads what it is given as constant, and writes what it is not. Views are made once where an iterate is
@@ -12,6 +11,7 @@
 #include "engine/base/array_view.hpp"
 #include "engine/constraints/constraint_rows.hpp"
 #include "engine/problem/problem.hpp"
+#include "engine/problem/unit_table.hpp"
 
 namespace axion::solver {
 
@@ -59,23 +59,6 @@ struct LockStarts {
 };
 
 template <typename Real>
-struct EffortLaws {
-  const Real *alpha, *compliance, *lower, *upper;  // [neffort]
-};
-
-// The row of an effort at its impulse.
-template <typename Real>
-struct BoundedRow {
-  Real lambda, scale, compliance, lower, upper;
-};
-
-template <typename Real>
-AXION_HD inline BoundedRow<Real> effort_row(const IterateRows<Real>& rows, const EffortLaws<Real>& efforts, int e) {
-  const int row = rows.effort_base() + e;
-  return {rows.lambda[row], rows.row_scale[row], efforts.compliance[e], efforts.lower[e], efforts.upper[e]};
-}
-
-template <typename Real>
 struct RowResiduals {
   ArrayView<Real> residual, natural_residual, row_tolerance;  // [nrow]
 };
@@ -89,14 +72,16 @@ struct LockRows {
 
 template <typename Real>
 struct LinearisedRows {
-  const Real* residual;  // [nrow] as it was evaluated
+  const Real *residual, *lambda;  // [nrow] as they were evaluated
   ArrayView<model::Row<Real>> row, tendon_row;
   ArrayView<Real> rhs, compliance;  // [nrow]
-};
+  ArrayView<Real> gain, offset;     // 9 and 3 a block
 
-template <typename Real>
-struct ContactBlocks {
-  ArrayView<Real> gain, offset;  // 9 and 3 a block
+  // Of the block that is the i-th, three rows from `row_of_block` on.
+  AXION_HD laws::LinearisedUnit<Real> unit(int first, int i) {
+    return {residual + first,   lambda + first,       row + first,   rhs + first,
+            compliance + first, gain + 9 * i, offset + 3 * i};
+  }
 };
 
 template <typename Real>
@@ -104,15 +89,7 @@ struct BodyMatrices {
   ArrayView<math::Mat3<Real>> rotation_derivative, K_geometric;  // [nb]
 };
 
-// Settings of the step, and how an iteration goes about it.
-template <typename Real>
-struct StepRules {
-  const model::StepSettings<Real>& s;
-  model::JointMode joint_mode;
-  Real proximal_scale, load_proximal;
-  bool follows_slip, exact_turning;
-  bool symmetric, has_start_rows;  // symmetric_solver, has_start_rows
-};
+using laws::StepRules;
 
 template <typename Real>
 AXION_HD inline StepRules<Real> step_rules(const Problem<Real>& p) {
@@ -151,8 +128,8 @@ AXION_HD inline LockStarts<Real> lock_starts(const model::WorldView<Real>& w) {
   return {w.row_start, w.tendon_force, w.lock_start_error, w.tendon_weight, w.blend, w.lock_law};
 }
 template <typename Real>
-AXION_HD inline EffortLaws<Real> effort_laws(const model::WorldView<Real>& w) {
-  return {w.effort_alpha, w.effort_compliance, w.effort_lower, w.effort_upper};
+AXION_HD inline UnitTable<Real> unit_table(const RowLayout& rows, const model::WorldView<Real>& w) {
+  return {rows, w.row_scale, w.effort_compliance, w.effort_lower, w.effort_upper, w.contacts, w.moments};
 }
 template <typename Real>
 AXION_HD inline RowResiduals<Real> row_residuals(const model::WorldView<Real>& w) {
@@ -164,7 +141,7 @@ AXION_HD inline LockRows<Real> lock_rows(const model::WorldView<Real>& w) {
 }
 template <typename Real>
 AXION_HD inline LinearisedRows<Real> linearised_rows(const model::WorldView<Real>& w) {
-  return {w.residual, w.row, w.tendon_row, w.row_rhs, w.compliance};
+  return {w.residual, w.lambda, w.row, w.tendon_row, w.row_rhs, w.compliance, w.contact_gain, w.contact_offset};
 }
 
 }  // namespace axion::solver

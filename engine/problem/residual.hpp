@@ -20,7 +20,6 @@
 
 #include "engine/constraints/contact_rows.hpp"
 #include "engine/constraints/force_steps.hpp"
-#include "engine/constraints/friction.hpp"
 #include "engine/constraints/moment_rows.hpp"
 #include "engine/lanes/number.hpp"
 #include "engine/lanes/pack.hpp"
@@ -173,7 +172,7 @@ AXION_HD inline void evaluate_rows_of_joints(const Team& team, const Problem<Rea
   });
   if (p.m.tendon_count > p.m.tendon_axis_count) evaluate_equalities(team, p);
   const CoordinateRows<Real> coordinates = coordinate_rows<Real>(p.m, p.w);
-  const EffortLaws<Real> efforts = effort_laws<Real>(p.w);
+  const EffortUnits<Real> efforts = unit_table<Real>(rows, p.w).effort_units();
   const Real least = coordinate_tolerance<Real>(p.m, p.s);
   team.for_each(p.m.axis_count, [&](int i) {
     evaluate_axis(rows, coordinates, u, residuals, i, p.w.axis_alpha[i], p.w.axis_beta[i], least);
@@ -181,7 +180,9 @@ AXION_HD inline void evaluate_rows_of_joints(const Team& team, const Problem<Rea
   team.for_each(p.m.limit_count, [&](int i) {
     evaluate_limit<Real>(rows, coordinates, u, residuals, i, constraints::limit_law(p.m, p.w, p.s, i), least);
   });
-  team.for_each(p.m.effort_count, [&](int i) { evaluate_effort(rows, coordinates, u, efforts, residuals, i, least); });
+  team.for_each(p.m.effort_count, [&](int i) {
+    evaluate_effort<Real>(rows, coordinates, u, efforts.law(i, rows.lambda), p.w.effort_alpha[i], residuals, i, least);
+  });
 }
 
 // Contacts, and torsional and rolling friction.
@@ -198,11 +199,11 @@ AXION_HD inline void evaluate_contacts(const Team& team, const Problem<Real>& p,
                            p.s.velocity_tolerance);
   });
   if (p.moment_count == 0) return;
+  const MomentUnits<Real> moments = unit_table<Real>(rows, p.w).moment_units();
   team.for_each(p.moment_count, [&](int k) {
-    const constraints::ContactMoment<Real>& moment = p.w.moments[k];
     evaluate_moment<Real>(rows, p.w.row + rows.moment_base() + 3 * k, u, residuals, k,
-                          p.w.contacts[p.contact_count + k], moment_bounds(moment, rows.lambda + rows.contact_base()),
-                          slips ? p.w.surface_slip + 3 * moment.contact : nullptr, p.s.velocity_tolerance);
+                          p.w.contacts[p.contact_count + k], moments.law(k, rows.lambda),
+                          slips ? p.w.surface_slip + 3 * p.w.moments[k].contact : nullptr, p.s.velocity_tolerance);
   });
 }
 

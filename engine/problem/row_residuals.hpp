@@ -10,7 +10,6 @@
 #include "engine/constraints/force_steps.hpp"
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/problem/equality_residual.hpp"
-#include "engine/problem/natural_residuals.hpp"
 
 namespace axion::solver {
 
@@ -168,16 +167,15 @@ AXION_HD inline void evaluate_axis(const IterateRows<Real>& rows, const Coordina
 
 template <typename Real>
 AXION_HD inline void evaluate_effort(const IterateRows<Real>& rows, const CoordinateRows<Real>& coordinates,
-                                     const BodyVelocities<Real>& u, const EffortLaws<Real>& efforts,
+                                     const BodyVelocities<Real>& u, const laws::BoundedEffort<Real>& law, Real aim,
                                      RowResiduals<Real>& residuals, int effort, Real least_tolerance) {
   const int row = rows.effort_base() + effort;
   const RowVelocity<Real> v = iterate_velocity_along(coordinates, u, coordinates.m.efforts[effort].axis, row);
-  const Real compliance = efforts.compliance[effort], lambda = rows.lambda[row], aim = efforts.alpha[effort];
+  const Real compliance = law.compliance, lambda = rows.lambda[row];
   residuals.residual[row] = v.value + compliance * lambda - aim;
-  residuals.natural_residual[row] = effort_residual(effort_row(rows, efforts, effort), residuals.residual[row]);
-  residuals.row_tolerance[row] =
-      greater(least_tolerance, velocity_rounding<Real>() *
-                                   (v.size + (compliance + rows.row_scale[row]) * std::abs(lambda) + std::abs(aim)));
+  residuals.natural_residual[row] = law.natural_residual(residuals.residual[row], lambda);
+  residuals.row_tolerance[row] = greater(
+      least_tolerance, velocity_rounding<Real>() * (v.size + (compliance + law.scale) * std::abs(lambda) + std::abs(aim)));
 }
 
 // residual holds a of the complementarity a ⟂ r λ.
@@ -188,7 +186,7 @@ AXION_HD inline void evaluate_unilateral(const IterateRows<Real>& rows, RowResid
   const Real lambda = rows.lambda[row];
   const Real a = law.bias + v.value + law.compliance * lambda, b = rows.row_scale[row] * lambda;
   residuals.residual[row] = a;
-  residuals.natural_residual[row] = unilateral_residual(a, b);
+  residuals.natural_residual[row] = laws::unilateral_residual(a, b);
   residuals.row_tolerance[row] =
       greater(tolerance, velocity_rounding<Real>() * (v.size + std::abs(law.bias) + std::abs(b)));
 }
@@ -225,7 +223,7 @@ AXION_INLINED AXION_HD_CALL void evaluate_contact(const IterateRows<Real>& rows,
   }
   const Real cone = c.friction * greater(rows.lambda[row], Real(0));
   residuals.residual[row + 1] = v1.value, residuals.residual[row + 2] = v2.value;
-  residuals.natural_residual[row + 1] = constraints::friction_residual<Real>(
+  residuals.natural_residual[row + 1] = laws::friction_residual<Real>(
       {v1.value, v2.value}, {rows.lambda[row + 1], rows.lambda[row + 2]}, cone, r_t);
   residuals.natural_residual[row + 2] = 0;
   residuals.row_tolerance[row + 1] = residuals.row_tolerance[row + 2] =
@@ -236,7 +234,7 @@ AXION_INLINED AXION_HD_CALL void evaluate_contact(const IterateRows<Real>& rows,
 template <typename Real>
 AXION_HD_RARE void evaluate_moment(const IterateRows<Real>& rows, const model::Row<Real>* moment_row,
                                    const BodyVelocities<Real>& u, RowResiduals<Real>& residuals, int k,
-                                   const model::Contact<Real>& c, const MomentBounds<Real>& bound, const Real* slip,
+                                   const model::Contact<Real>& c, const laws::SpinFriction<Real>& law, const Real* slip,
                                    Real least_tolerance) {
   const int row = rows.moment_base() + 3 * k;
   const Real *r = rows.row_scale + row, *lambda = rows.lambda + row;
@@ -247,14 +245,13 @@ AXION_HD_RARE void evaluate_moment(const IterateRows<Real>& rows, const model::R
     residuals.residual[row + i] = v[i].value;
   }
   Real* natural = residuals.natural_residual + row;
-  natural[0] = held_residual(v[0].value, lambda[0], bound.torsional, r[0]);
-  natural[1] =
-      constraints::friction_residual<Real>({v[1].value, v[2].value}, {lambda[1], lambda[2]}, bound.rolling, r[1]);
+  natural[0] = law.torsional_residual(v[0].value, lambda[0]);
+  natural[1] = law.rolling_residual(v[1].value, v[2].value, lambda[1], lambda[2]);
   natural[2] = 0;
   Real* tolerance = residuals.row_tolerance + row;
-  tolerance[0] = greater(least_tolerance, velocity_rounding<Real>() * (v[0].size + r[0] * bound.torsional));
+  tolerance[0] = greater(least_tolerance, velocity_rounding<Real>() * (v[0].size + r[0] * law.torsional));
   tolerance[1] = tolerance[2] =
-      greater(least_tolerance, velocity_rounding<Real>() * (v[1].size + v[2].size + r[1] * bound.rolling));
+      greater(least_tolerance, velocity_rounding<Real>() * (v[1].size + v[2].size + r[1] * law.rolling));
 }
 
 }  // namespace axion::solver

@@ -142,7 +142,7 @@ AXION_HD inline OwedEffort<Real> owed_effort(const solver::Problem<Real>& p, int
   const Real h = w.joint_force_debt[j] * p.s.dt, last = w.lambda_joint[row];
   const bool held = last > w.effort_lower[e] && last < w.effort_upper[e];
   if (!held || !(h > 0)) return {0, 0, owed_share(w.joint_force_debt[j], w.joint_force_step[j], p.s.dt) * last};
-  if (p.m.efforts[e].actuator < 0) return {-rate, Real(solver::kContactProximal) * w.row_scale[row], 0};
+  if (p.m.efforts[e].actuator < 0) return {-rate, Real(laws::kContactProximal) * w.row_scale[row], 0};
   const model::ActuatorData<Real>& actuator = p.m.actuators[p.m.efforts[e].actuator];
   auto drive = constraints::step_drive(p.m, w, actuator, w.axis_position[i], rate,
                                        constraints::clamped_control(actuator, w.control_before), h, Real(0));
@@ -190,7 +190,7 @@ AXION_HD inline void held_gains(const solver::Problem<Real>& p, int i, Touch tou
   const auto& w = p.w;
   const int row = p.contact_base() + 3 * i;
   const bool coarse = p.m.joint_count + p.m.closing_count == 0 && std::numeric_limits<Real>::digits < 30;
-  const Real give = coarse ? Real(1e-2) : Real(solver::kContactProximal);
+  const Real give = coarse ? Real(1e-2) : Real(laws::kContactProximal);
   const auto gain = [&](int k) { return Real(1) / (give * w.row_scale[row + k]); };
   for (int k = 0; k < 9; ++k) G[k] = 0;
   if (i >= p.contact_count) {

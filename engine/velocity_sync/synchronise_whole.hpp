@@ -29,7 +29,7 @@ AXION_HD_CALL void owe_axis(const solver::Problem<Real>& p, int i) {
 template <typename Real>
 AXION_HD inline void release_row(const solver::Problem<Real>& p, int row) {
   p.w.row_rhs[row] = 0;
-  p.w.compliance[row] = Real(solver::kReleaseGain) * p.w.row_scale[row];
+  p.w.compliance[row] = Real(laws::kReleaseGain) * p.w.row_scale[row];
 }
 
 // Limit and efforts of an axis. A limit that pushes keeps the rate of its axis.
@@ -190,7 +190,7 @@ AXION_HD_RARE void hold_tendons(const Team& team, const solver::Problem<Real>& p
     w.row_rhs[row] = beta > 0 ? rate - w.axis_alpha[tendon.axis] / beta : Real(0);
     w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
     solver::for_each_row_of_axis<Real>(p.m, p.w.limit_side, tendon.axis, [&](int along, Real sign) {
-      if (w.compliance[along] < Real(solver::kReleaseGain) * w.row_scale[along]) w.row_rhs[along] += sign * rate;
+      if (w.compliance[along] < Real(laws::kReleaseGain) * w.row_scale[along]) w.row_rhs[along] += sign * rate;
     });
   });
 }
@@ -219,7 +219,7 @@ AXION_HD_CALL void hold_rows(const Team& team, solver::Problem<Real>& p) {
       w.compliance[row] = beta > 0 ? Real(1) / beta : Real(1);
     }
     solver::for_each_condensed_row<Real>(p.m, joint, [&](int row) {
-      if (w.compliance[row] < Real(solver::kReleaseGain) * w.row_scale[row])
+      if (w.compliance[row] < Real(laws::kReleaseGain) * w.row_scale[row])
         w.row_rhs[row] += velocity(w.row[row], joint);
     });
   });

@@ -71,13 +71,9 @@ struct Swept {
   bool sweep(double share) {
     const auto& p = system.problem();
     testing::SweepArguments<Real> of(p);
+    solver::Sweep<Real, solver::RowSpace<Real>> sweep{of.laws, of.system, of.rows, of.impulses, Real(share), false};
     bool above = false;
-    for (int row = p.limit_base(); row < p.contact_base(); ++row) {
-      above |= solver::sweep_row(Team{}, of.laws, of.system, of.rows, of.impulses, row, Real(share));
-    }
-    for (int i = 0; i < p.contact_count; ++i) {
-      above |= solver::sweep_contact(Team{}, of.laws, of.system, of.rows, of.impulses, i, Real(share), false);
-    }
+    of.laws.for_each_law([&](const auto& units) { above |= solver::visit_units(Team{}, sweep, units); });
     return above;
   }
 };
@@ -137,7 +133,7 @@ TYPED_TEST(ActiveSetStep, meets_the_cone_where_friction_leaves_it) {
       const double x = l[1] + t * d[1], y = l[2] + t * d[2];
       return std::hypot(x, y) - mu * (l[0] + t * d[0]);
     };
-    const double share = solver::share_to_cone(l, d, TypeParam(mu));
+    const double share = laws::share_to_cone(l, d, TypeParam(mu));
     if (l[0] + d[0] < 0) continue;  // the normal's bound comes first, or the cone does on the way there
     const double rounding = 200 * testing::epsilon<TypeParam>();
     if (excess(1) <= rounding) {
@@ -162,7 +158,7 @@ TYPED_TEST(ActiveSetStep, has_the_columns_of_rows_that_sweeps_met) {
     const auto& p = swept.system.problem();
     testing::SweepArguments<TypeParam> of(p);
     const int base = p.limit_base(), rows = p.row_count() - base, length = of.rows.length;
-    for (int row = base; row < p.row_count(); row += solver::swept_together(of.laws, row)) {
+    for (int row = base; row < p.row_count(); row += of.laws.rows_from(row)) {
       if (p.w.sweeps.delassus_known[row - base] != 0) continue;
       const int units = of.rows.prepare(team::SerialTeam{}, of.laws, of.system, of.impulses, row);
       ASSERT_GE(units, 1);
@@ -200,7 +196,7 @@ TYPED_TEST(ActiveSetStep, leaves_impulses_within_their_laws_and_velocities_that_
       const int base = p.limit_base(), rows = p.row_count() - base, length = of.rows.length;
       const std::vector<TypeParam> lambda(p.w.lambda + base, p.w.lambda + base + rows);
       const std::vector<TypeParam> velocity(p.w.sweeps.row_velocity, p.w.sweeps.row_velocity + rows);
-      solver::HeldContacts held;
+      solver::HeldUnits held;
       const solver::ActiveStep<TypeParam> step =
           solver::step_active_set(team::SerialTeam{}, of.laws, of.system, of.rows, of.impulses, of.set, held);
       if (!step.made) continue;
@@ -209,8 +205,9 @@ TYPED_TEST(ActiveSetStep, leaves_impulses_within_their_laws_and_velocities_that_
       shortened += step.share < 1;
       bool meets = false;  // the bound or the cone that shortened it
       for (int k = 0; k < held.count; ++k) {
-        const TypeParam* f = p.w.lambda + p.contact_base() + 3 * held.contact[k];
-        const double cone = p.w.contacts[held.contact[k]].friction * f[0];
+        const int contact = held.unit[k] - of.laws.single_count();
+        const TypeParam* f = p.w.lambda + p.contact_base() + 3 * contact;
+        const double cone = p.w.contacts[contact].friction * f[0];
         meets |= std::abs(std::hypot(f[1], f[2]) - cone) <= 1e3 * testing::epsilon<TypeParam>() * cone;
       }
       for (int r = 0; r < rows; ++r) {

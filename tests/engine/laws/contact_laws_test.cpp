@@ -4,10 +4,10 @@
 #include <cmath>
 #include <random>
 
-#include "engine/constraints/contact_function.hpp"
-#include "engine/constraints/friction.hpp"
+#include "engine/laws/contact_function.hpp"
+#include "engine/laws/friction_disc.hpp"
 
-namespace axion::constraints::contact_laws_test {
+namespace axion::laws::contact_laws_test {
 namespace {
 
 using model::ContactFunction;
@@ -114,4 +114,4 @@ TEST(FrictionResidual, vanishes_on_the_law_and_only_there) {
 }
 
 }  // namespace
-}  // namespace axion::constraints::contact_laws_test
+}  // namespace axion::laws::contact_laws_test

@@ -13,7 +13,7 @@
 #include "engine/base/macros.hpp"
 #include "engine/model/solver_options.hpp"
 
-namespace axion::constraints {
+namespace axion::laws {
 
 template <typename Real>
 struct Complementarity {
@@ -47,4 +47,4 @@ AXION_HD inline Complementarity<Real> complementarity(model::ContactFunction fun
   return function == model::ContactFunction::kFischerBurmeister ? fischer_burmeister(a, b) : minimum_map(a, b);
 }
 
-}  // namespace axion::constraints
+}  // namespace axion::laws

@@ -1,4 +1,5 @@
-// Coulomb friction of one contact, isotropic: |λ_f| ≤ c = μ λ_n, and λ_f = −c v_t/|v_t| where it slides.
+// Coulomb friction within a disc, isotropic: |λ_f| ≤ c, and λ_f = −c v_t/|v_t| where it slides. The disc of a contact
+// has the radius c = μ λ_n, that of rolling friction c = μ_r λ_n.
 //
 // Both laws are given as one block E J_t Δu + C Δλ = −residual over (Δλ_n, Δλ_f):
 // SCALAR_FIXED_POINT (seeds, section Friction). ψ = FB(|v_t|, r_t(c − |λ_f|)), W = r_t(|v_t| − ψ)/(r_t|λ_f| + ψ), the
@@ -11,13 +12,17 @@
 //     r_t[(1 − κP)Δλ_f − μ d Δλ_n] + κP J_t Δu = −r_t(λ_f − c d).
 // A contact whose cone is closed has λ_f = 0.
 //
-// In: v_t, λ_f, μ, λ_n and r_t of one contact. Out: the block, or the natural residual. Cost: some forty operations.
+// In: v_t, λ_f, c, and r_t of one unit. Out: the block, the natural residual, or the impulse of a unit alone. Cost: some
+// forty operations.
 #pragma once
 
-#include "engine/constraints/contact_function.hpp"
-#include "engine/lanes/number.hpp"
+#include "engine/laws/contact_function.hpp"
+#include "engine/laws/step_rules.hpp"
+#include "engine/laws/unit_law.hpp"
+#include "engine/math/constants.hpp"
+#include "engine/model/row.hpp"
 
-namespace axion::constraints {
+namespace axion::laws {
 
 template <typename Real>
 struct Vec2 {
@@ -123,4 +128,103 @@ AXION_HD inline Real friction_residual(const Vec2<Real>& v, const Vec2<Real>& la
   return std::sqrt(friction_residual_squared(v, lambda, cone, r_t));
 }
 
-}  // namespace axion::constraints
+// The step of friction alone, all other impulses held but that of the first row, which changes by dn: sticking where
+// the disc allows it, λ_t⁺ = λ_t − G_tt⁻¹ (v_t + G_tn dn), else the point of the disc nearest to a step with the
+// greatest eigenvalue of G_tt. `block`: what sweeps divide by.
+template <typename Number>
+struct SweptBlock {
+  const Number *G, *inverse;  // the unit's block of J V Jᵀ; inverses (invert_swept_block)
+};
+
+template <typename Number>
+AXION_HD AXION_INLINED inline Triple<Number> solve_disc_alone(const SweptBlock<Number>& block, const Number& n,
+                                                              const Number& radius, const Triple<Number>& v,
+                                                              const Triple<Number>& last) {
+  const Number *G = block.G, *inverse = block.inverse;
+  const Number dn = n - last.n, vx = v.x + G[3] * dn, vy = v.y + G[6] * dn, zero{};
+  const Number held_x = last.x - (G[8] * vx - G[5] * vy) * inverse[2];
+  const Number held_y = last.y - (G[4] * vy - G[7] * vx) * inverse[2];
+  const auto holds = (inverse[2] > zero) & (held_x * held_x + held_y * held_y <= radius * radius);
+  if constexpr (std::is_same_v<std::remove_cv_t<decltype(holds)>, int>) {  // of one unit: nothing else is needed
+    if (holds) return {n, held_x, held_y};
+  }
+  const Number x = last.x - vx * inverse[1], y = last.y - vy * inverse[1], size = lanes::root<Number>(x * x + y * y);
+  const Number share = size > radius ? radius / size : lanes::constant<Number>(1);
+  return {n, holds ? held_x : share * x, holds ? held_y : share * y};
+}
+
+// Moves friction l[0], l[1] to the disc.
+template <typename Real>
+AXION_HD inline void project_on_disc(Real radius, Real* l) {
+  const Real square = l[0] * l[0] + l[1] * l[1];
+  if (!(square > radius * radius)) return;
+  const Real share = radius / std::sqrt(square);
+  l[0] *= share, l[1] *= share;
+}
+
+// A unit of three rows as Newton's matrix takes it: what it reads, and what it writes.
+template <typename Real>
+struct LinearisedUnit {
+  const Real *residual, *lambda;
+  model::Row<Real>* row;     // turned where friction follows slip
+  Real *rhs, *compliance;    // of each row
+  Real *gain, *offset;       // G and e of Δλ = −(e + G J Δu), 9 and 3, for direct solvers
+};
+
+// Turns both tangent rows to run along d and across it.
+template <typename Real>
+AXION_HD inline void turn_tangents(model::Row<Real>* row, const Vec2<Real>& d) {
+  const model::Row<Real> first = row[0], second = row[1];
+  row[0] = {d.x * first.l + d.y * second.l, d.x * first.k_a + d.y * second.k_a, d.x * first.k_b + d.y * second.k_b};
+  row[1] = {d.x * second.l - d.y * first.l, d.x * second.k_a - d.y * first.k_a, d.x * second.k_b - d.y * first.k_b};
+}
+
+// The block of a disc of the radius μ λ_n. Its rows are turned where friction follows slip. A closed disc keeps its row
+// where the operator has to stay symmetric: a compliance so large that the row only says λ_f = 0. Its right-hand side
+// is that alone: with v, λ_f would stay at v/gain, which rigid tolerances see.
+template <typename Real>
+AXION_HD inline FrictionBlock<Real> linearise_disc(const StepRules<Real>& rules, const LinearisedUnit<Real>& unit,
+                                                   Real mu, Real lambda_n, Real r_t) {
+  const Vec2<Real> v{unit.residual[1], unit.residual[2]}, lambda{unit.lambda[1], unit.lambda[2]};
+  const Real closed = Real(1e-9 * math::kGravity) * rules.s.dt / r_t;
+  FrictionBlock<Real> f = friction_block(rules.s.friction_model, v, lambda, mu, lambda_n, r_t, closed);
+  const bool released = f.left[0] == 0 && f.left[1] == 0 && f.left[3] == 0;
+  if (rules.follows_slip && !released) {
+    const Vec2<Real> d = slip_direction(v, lambda, r_t);
+    f = follow_slip(v, lambda, mu * lambda_n, r_t, d);
+    turn_tangents(unit.row + 1, d);
+  }
+  if (released && rules.symmetric) {
+    const Real gain = Real(kReleaseGain) * r_t;
+    f = {{1, 0, 0, 1}, {gain, 0, 0, gain}, {0, 0}, {gain * lambda.x, gain * lambda.y}};
+  }
+  return f;
+}
+
+// C₃ is lower block triangular: the normal row alone, then the tangents with the effect of the normal impulse on their
+// cone. Puts the rows' right-hand side and diagonal, and where the solver is direct, G = C₃⁻¹E₃ and e = C₃⁻¹r₃. The
+// first row's right-hand side and compliance stand in the unit.
+template <typename Real>
+AXION_HD inline void put_friction(const FrictionBlock<Real>& f, Real proximal, bool symmetric,
+                                  const LinearisedUnit<Real>& unit) {
+  unit.rhs[1] = f.residual[0], unit.rhs[2] = f.residual[1];
+  unit.compliance[1] = f.compliance[0] + proximal, unit.compliance[2] = f.compliance[3] + proximal;
+  if (symmetric) return;
+  Real *G = unit.gain, *e = unit.offset;
+  const Real n_inverse = Real(1) / unit.compliance[0];
+  const Real a = f.compliance[0] + proximal, b = f.compliance[1], c = f.compliance[2], d = f.compliance[3] + proximal;
+  const Real det = Real(1) / (a * d - b * c);
+  const Real inverse[4] = {det * d, -det * b, -det * c, det * a};
+  e[0] = n_inverse * unit.rhs[0];
+  G[0] = n_inverse, G[1] = G[2] = 0;
+  const Real t[2] = {f.residual[0] - f.coupling[0] * e[0], f.residual[1] - f.coupling[1] * e[0]};
+  for (int k = 0; k < 2; ++k) {
+    const Real* inv = inverse + 2 * k;
+    e[1 + k] = inv[0] * t[0] + inv[1] * t[1];
+    G[3 + 3 * k] = -(inv[0] * f.coupling[0] + inv[1] * f.coupling[1]) * n_inverse;
+    G[4 + 3 * k] = inv[0] * f.left[0] + inv[1] * f.left[2];
+    G[5 + 3 * k] = inv[0] * f.left[1] + inv[1] * f.left[3];
+  }
+}
+
+}  // namespace axion::laws
