@@ -57,7 +57,7 @@ struct HeldUnits {
 // Velocities along t1 and t2 of the contact that begins with `row`, with what soft friction adds.
 template <typename Real>
 AXION_HD inline laws::Vec2<Real> tangent_velocity(const SweptLaws<Real>& laws, const SweptSystem<Real>& system,
-                                                         const RowSpace<Real>& u, const Real* impulses, int row) {
+                                                  const RowSpace<Real>& u, const Real* impulses, int row) {
   const Real *v = u.row_velocity + (row - laws.limit_base()), *r = system.start_velocity + row;
   const Real* compliance = system.row_compliance + row;
   return {r[1] + v[1] + compliance[1] * impulses[row + 1], r[2] + v[2] + compliance[2] * impulses[row + 2]};

@@ -55,11 +55,11 @@ AXION_HD inline ActiveCount list_active_rows(const Team& team, const SweptLaws<R
     list(std::integral_constant<int, laws::kOwnRows>{}, [&](int state, int row) {
       for (int k = 0; k < laws.rows_from(row); ++k) add((state >> k & 1) != 0, row + k, kSingleRow);
     });
-    list(std::integral_constant<int, laws::kNormalAlone>{}, [&](int state, int row) { add(state != 0, row, kSlidingNormal); });
+    list(std::integral_constant<int, laws::kNormalAlone>{},
+         [&](int state, int row) { add(state != 0, row, kSlidingNormal); });
     counts[1] = count - counts[0];
-    list(std::integral_constant<int, laws::kSlides>{}, [&](int state, int row) {
-      add(state != 0, row, kSlidingNormal), add(state != 0, row, kSlidingAcross);
-    });
+    list(std::integral_constant<int, laws::kSlides>{},
+         [&](int state, int row) { add(state != 0, row, kSlidingNormal), add(state != 0, row, kSlidingAcross); });
     counts[2] = count;
   });
   return {counts[0], counts[1], counts[2]};
@@ -188,8 +188,7 @@ AXION_HD_CALL void move_active_impulses(const Team& team, const SweptLaws<Real>&
   };
   put_on_bounds(std::false_type{});
   if (laws.has_followers()) put_on_bounds(std::true_type{});
-  laws.for_each_unit(
-      team, [&](const auto& units, int i) { units.law(i, impulses).project(impulses + units.row(i)); });
+  laws.for_each_unit(team, [&](const auto& units, int i) { units.law(i, impulses).project(impulses + units.row(i)); });
 }
 
 // Moves lambda and the velocities by one step, or the share of it that keeps every law.

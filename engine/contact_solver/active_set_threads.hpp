@@ -38,8 +38,8 @@ AXION_HD inline ActiveCount share_out_listing(const Team& team, const SweptLaws<
         [&](int k, int place) { emit(laws.first_row(k), place); });
   };
   const int sticking = 3 * units_of(laws::kSticks, [&](int row, int place) {
-    for (int k = 0; k < 3; ++k) rows[3 * place + k] = row + k, kinds[3 * place + k] = kSingleRow;
-  });
+                         for (int k = 0; k < 3; ++k) rows[3 * place + k] = row + k, kinds[3 * place + k] = kSingleRow;
+                       });
   const int base = laws.limit_base();
   int single = team.filter(
       laws.row_count() - base,

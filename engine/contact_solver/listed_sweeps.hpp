@@ -100,8 +100,8 @@ struct BlockSweeps {
         if (unsettled[block] != 0) touch(laws.first_row(block));
       }
     });
-    const int blocks = team.filter(laws.unit_count(), is_touched,
-                                   [&](int k, int place) { listed_row[place] = laws.first_row(k); });
+    const int blocks =
+        team.filter(laws.unit_count(), is_touched, [&](int k, int place) { listed_row[place] = laws.first_row(k); });
     team.for_each(1, [&](int) {
       for (int k = 0; k < blocks; ++k) touch(listed_row[k]);
     });

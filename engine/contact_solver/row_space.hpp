@@ -276,13 +276,15 @@ struct RowVelocities {
   template <typename Team, typename Each>
   AXION_HD void move(const Team& team, int row, const Real& x, Each&& each) const {
     const Real* column = delassus + (row - first) * length;
-    add(team, [=](auto load, int i) AXION_INLINED { return load(column, i) * x; }, each);
+    add(
+        team, [=](auto load, int i) AXION_INLINED { return load(column, i) * x; }, each);
   }
   template <typename Team, typename Each>
   AXION_HD void move(const Team& team, int row, const laws::Triple<Real>& x, Each&& each) const {
     const Real *column = delassus + (row - first) * length, *second = column + length, *third = second + length;
     const Real n = x.n, t1 = x.x, t2 = x.y;
-    add(team,
+    add(
+        team,
         [=](auto load, int i)
             AXION_INLINED { return load(column, i) * n + load(second, i) * t1 + load(third, i) * t2; },
         each);

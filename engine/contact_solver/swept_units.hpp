@@ -193,8 +193,7 @@ template <typename Real, typename Velocities, typename Team>
 AXION_HD_CALL bool visit_row(const Team& team, Sweep<Real, Velocities>& sweep, int row) {
   const SweptRows<Real> at = swept_rows(sweep);
   auto&& u = sweep.u.moved();
-  return sweep.laws.with_unit(
-      row, [&](const auto& units, int i) { return visit_unit(team, sweep, at, u, units, i); });
+  return sweep.laws.with_unit(row, [&](const auto& units, int i) { return visit_unit(team, sweep, at, u, units, i); });
 }
 
 // Visits all units of a run; of laws whose units are mostly idle the others are looked for.

@@ -34,8 +34,10 @@ inline bool presses(const solver::Problem<Dual>& p, int row) { return !(opening(
 // The impulse of an effort that its law asks for at this residual, and what its bounds leave of that.
 inline laws::BoundedImpulse<Dual> impulse_of_effort(const solver::Problem<Dual>& p, int effort) {
   const int row = p.effort_base() + effort;
-  return solver::unit_table<Dual>(p.rows(), p.w).effort_units().law(effort, p.w.lambda).next_impulse(p.w.residual[row],
-                                                                                                   p.w.lambda[row]);
+  return solver::unit_table<Dual>(p.rows(), p.w)
+      .effort_units()
+      .law(effort, p.w.lambda)
+      .next_impulse(p.w.residual[row], p.w.lambda[row]);
 }
 inline bool is_free(const solver::Problem<Dual>& p, int effort) {
   const laws::BoundedImpulse<Dual> next = impulse_of_effort(p, effort);

@@ -166,9 +166,9 @@ AXION_HD inline void project_on_disc(Real radius, Real* l) {
 template <typename Real>
 struct LinearisedUnit {
   const Real *residual, *lambda;
-  model::Row<Real>* row;     // turned where friction follows slip
-  Real *rhs, *compliance;    // of each row
-  Real *gain, *offset;       // G and e of Δλ = −(e + G J Δu), 9 and 3, for direct solvers
+  model::Row<Real>* row;   // turned where friction follows slip
+  Real *rhs, *compliance;  // of each row
+  Real *gain, *offset;     // G and e of Δλ = −(e + G J Δu), 9 and 3, for direct solvers
 };
 
 // Turns both tangent rows to run along d and across it.

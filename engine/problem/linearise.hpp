@@ -225,8 +225,8 @@ AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
     const int row = p.limit_base() + i;
     const Real compliance = is_soft ? constraints::limit_law(p.m, p.w, p.s, i).compliance : Real(0);
     const laws::Limit<Real> law = units.limit_units().law(i, lambda);
-    put(row, law.linearise(rules.s.contact_function, linear.residual[row], lambda[row], compliance,
-                           proximal * law.scale));
+    put(row,
+        law.linearise(rules.s.contact_function, linear.residual[row], lambda[row], compliance, proximal * law.scale));
   });
   team.for_each(p.m.effort_count, [&](int i) {
     const int row = p.effort_base() + i;

@@ -79,8 +79,8 @@ struct LinearisedRows {
 
   // Of the block that is the i-th, three rows from `row_of_block` on.
   AXION_HD laws::LinearisedUnit<Real> unit(int first, int i) {
-    return {residual + first,   lambda + first,       row + first,   rhs + first,
-            compliance + first, gain + 9 * i, offset + 3 * i};
+    return {residual + first,   lambda + first, row + first,   rhs + first,
+            compliance + first, gain + 9 * i,   offset + 3 * i};
   }
 };
 

@@ -174,8 +174,9 @@ AXION_HD inline void evaluate_effort(const IterateRows<Real>& rows, const Coordi
   const Real compliance = law.compliance, lambda = rows.lambda[row];
   residuals.residual[row] = v.value + compliance * lambda - aim;
   residuals.natural_residual[row] = law.natural_residual(residuals.residual[row], lambda);
-  residuals.row_tolerance[row] = greater(
-      least_tolerance, velocity_rounding<Real>() * (v.size + (compliance + law.scale) * std::abs(lambda) + std::abs(aim)));
+  residuals.row_tolerance[row] =
+      greater(least_tolerance,
+              velocity_rounding<Real>() * (v.size + (compliance + law.scale) * std::abs(lambda) + std::abs(aim)));
 }
 
 // residual holds a of the complementarity a ⟂ r λ.
@@ -223,8 +224,8 @@ AXION_INLINED AXION_HD_CALL void evaluate_contact(const IterateRows<Real>& rows,
   }
   const Real cone = c.friction * greater(rows.lambda[row], Real(0));
   residuals.residual[row + 1] = v1.value, residuals.residual[row + 2] = v2.value;
-  residuals.natural_residual[row + 1] = laws::friction_residual<Real>(
-      {v1.value, v2.value}, {rows.lambda[row + 1], rows.lambda[row + 2]}, cone, r_t);
+  residuals.natural_residual[row + 1] =
+      laws::friction_residual<Real>({v1.value, v2.value}, {rows.lambda[row + 1], rows.lambda[row + 2]}, cone, r_t);
   residuals.natural_residual[row + 2] = 0;
   residuals.row_tolerance[row + 1] = residuals.row_tolerance[row + 2] =
       greater(least_tolerance, velocity_rounding<Real>() * (v1.size + v2.size + r_t * cone));

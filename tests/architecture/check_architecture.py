@@ -28,7 +28,8 @@ SOURCE_ROOMS = ('engine', 'server', 'clients', 'tests', 'tools', 'deploy', 'prot
 
 # What a room of the engine may include besides itself: everything left of it in the dependency rule.
 _TO_MODEL = {'base', 'lanes', 'math', 'team', 'model'}
-_TO_TREE = _TO_MODEL | {'constraints', 'problem', 'tree'}
+_TO_PROBLEM = _TO_MODEL | {'constraints', 'laws', 'problem'}
+_TO_TREE = _TO_PROBLEM | {'tree'}
 _TO_NEWTON = _TO_TREE | {'contact_solver', 'reference', 'newton'}
 _TO_STEP = _TO_NEWTON | {'velocity_sync', 'collide', 'readout', 'step'}
 ENGINE_ROOMS = {
@@ -40,13 +41,14 @@ ENGINE_ROOMS = {
     'import': _TO_MODEL | {'collide'},
     'collide': _TO_MODEL,
     'constraints': _TO_MODEL,
-    'problem': _TO_MODEL | {'constraints'},
-    'tree': _TO_MODEL | {'constraints', 'problem'},
+    'laws': _TO_MODEL | {'constraints'},
+    'problem': _TO_MODEL | {'constraints', 'laws'},
+    'tree': _TO_PROBLEM,
     'contact_solver': _TO_TREE,
     'reference': _TO_TREE,
     'newton': _TO_TREE | {'contact_solver', 'reference'},
     'velocity_sync': _TO_NEWTON,
-    'readout': _TO_MODEL | {'constraints', 'problem', 'collide'},
+    'readout': _TO_PROBLEM | {'collide'},
     'step': _TO_STEP,
     'world': _TO_STEP,
     'gradient': _TO_STEP | {'world'},

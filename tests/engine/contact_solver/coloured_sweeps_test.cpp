@@ -148,8 +148,8 @@ TYPED_TEST(ColouredSweeps, a_sweep_is_that_of_one_contact_after_another_in_the_o
       }
       moving = sweeps.sweep_all(team, of.laws, of.system, of.impulses, Real(0.5));
       bool other = false;
-      solver::Sweep<Real, solver::BodySpace<Real>> one_by_one{
-          alone_of.laws, alone_of.system, alone_of.bodies, alone_of.impulses, Real(0.5), false};
+      solver::Sweep<Real, solver::BodySpace<Real>> one_by_one{alone_of.laws,     alone_of.system, alone_of.bodies,
+                                                              alone_of.impulses, Real(0.5),       false};
       for (const auto& colour : contacts_of(sweeps, sweeps.all)) {
         for (const int i : colour) other |= solver::visit_row(team, one_by_one, q.contact_base() + 3 * i);
       }
