@@ -84,7 +84,7 @@ void for_each_heat(model::WorldView<Real>& w, F&& f) {
   f(w.sweeps.start_impulse, 0), f(w.newton.best_lambda, 0), f(w.tree.joint_lower, 2), f(w.collide.pair_active, 1);
   f(w.sweeps.active_multiplier_next, 2), f(w.sweeps.active_bound, 1), f(w.collide.candidate_kept, 0);
   f(w.sweeps.row_mobility, 0), f(w.supported_inertia, 0), f(w.sweeps.body_velocity, 0), f(w.tree.joint_upper, 0);
-  f(w.sweeps.active_matrix, 0), f(w.sweeps.body_velocity_last, 0), f(w.sweeps.active_count, 0);
+  f(w.sweeps.active_matrix, 0), f(w.sweeps.body_velocity_last, 0);
   f(w.sweeps.block_unsettled, 0), f(w.sweeps.listed_row, 0), f(w.sweeps.listed_body, 0), f(w.tree.joint_response, 0);
   f(w.tree.loop_columns, 0), f(w.tree.loop_gain, 0), f(w.tree.loop_impulse, 0), f(w.sweeps.colour_start, 0);
   f(w.sweeps.packed_number, 0), f(w.sweeps.packed_body, 0), f(w.sweeps.coloured_contact, 0),

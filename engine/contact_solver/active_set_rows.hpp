@@ -1,8 +1,9 @@
 // The unknowns of a step on the active set (active_set_step.hpp): which rows are active, their residuals, and what each
 // adds to its own entry of the matrix.
 //
-// Which rows of a unit are unknowns is its law's to say (laws::Unknowns): all three of a contact that sticks; the normal
-// impulse with friction along its direction d, and friction across d, of one that slides; each row off its bound else.
+// Which rows of a unit are unknowns is its law's to say (laws::Unknowns): all three of a contact that sticks; of one
+// that slides the normal impulse with friction along its direction d, and friction across d; else each row off its
+// bound.
 //
 // In: impulses in lambda, velocities of the rows in row_velocity. Cost: a few operations a row.
 #pragma once
@@ -23,7 +24,7 @@ struct ActiveSet {
   ArrayView<Real> cut;                          // share of a step that the bounds of an unknown cut off
   ArrayView<int> bound;                         // the bound that an unknown meets where the step ends (ActiveBound)
   ArrayView<Real> change;                       // impulses before the step, then what it changed of them
-  ArrayView<int> row, kind, changed, count, state;
+  ArrayView<int> row, kind, changed, state;
 };
 
 template <typename Real>
@@ -31,8 +32,7 @@ AXION_HD inline ActiveSet<Real> active_set(const Problem<Real>& p) {
   const auto& w = p.w.sweeps;
   return {w.active_matrix, workspace(p),  w.active_multiplier, w.active_multiplier_next,
           w.active_share,  w.active_cut,  w.active_bound,      w.active_change,
-          w.active_row,    w.active_kind, w.active_changed,    w.active_count,
-          w.active_state};
+          w.active_row,    w.active_kind, w.active_changed,    w.active_state};
 }
 
 enum ActiveKind : int { kSingleRow, kSlidingNormal, kSlidingAcross };
@@ -83,6 +83,41 @@ AXION_HD inline void note_states(const Team& team, const SweptLaws<Real>& laws, 
 struct ActiveCount {
   int sticking, single, all;
 };
+
+// The unknowns: active_row, active_kind.
+template <typename Real, typename Team>
+AXION_HD inline ActiveCount list_active_rows(const Team& team, const SweptLaws<Real>& laws,
+                                             const SweptSystem<Real>& system, const RowSpace<Real>& u,
+                                             const Real* impulses, ActiveSet<Real>& set, const HeldUnits& held) {
+  note_states(team, laws, system, u, impulses, set, held);
+  const int *states = set.state, base = laws.limit_base();
+  int *rows = set.row, *kinds = set.kind;
+  const auto list_units = [&](int form, auto&& emit) {
+    return team.filter(
+        laws.unit_count(), [&](int k) { return (states[k] & form) != 0; },
+        [&](int k, int place) { emit(laws.first_row(k), place); });
+  };
+  const int sticking = 3 * list_units(laws::kSticks, [&](int row, int place) {
+                         for (int k = 3 * place; k < 3 * place + 3; ++k) rows[k] = row++, kinds[k] = kSingleRow;
+                       });
+  int single = team.filter(
+      laws.row_count() - base,
+      [&](int k) {
+        const int unit = laws.unit_of_row(base + k);
+        return ((states[unit] & laws::kOwnRows) >> (base + k - laws.first_row(unit)) & 1) != 0;
+      },
+      [&](int k, int place) { rows[sticking + place] = base + k, kinds[sticking + place] = kSingleRow; });
+  const int first = sticking + single;
+  single += list_units(laws::kNormalAlone,
+                       [&](int row, int place) { rows[first + place] = row, kinds[first + place] = kSlidingNormal; });
+  const int second = sticking + single;
+  const int sliding = list_units(laws::kSlides, [&](int row, int place) {
+    const int k = second + 2 * place;
+    rows[k] = rows[k + 1] = row;
+    kinds[k] = kSlidingNormal, kinds[k + 1] = kSlidingAcross;
+  });
+  return {sticking, single, second + 2 * sliding};
+}
 
 // The part of the k-th unknown's own entry that is not of the Delassus operator: compliance, proximal term, and the
 // turning of slip.

@@ -23,48 +23,6 @@
 
 namespace axion::solver {
 
-// The unknowns: active_row, active_kind.
-template <typename Real, typename Team>
-AXION_HD inline ActiveCount list_active_rows(const Team& team, const SweptLaws<Real>& laws,
-                                             const SweptSystem<Real>& system, const RowSpace<Real>& u,
-                                             const Real* impulses, ActiveSet<Real>& set, const HeldUnits& held) {
-  if constexpr (Team::kSharesByWarp) return share_out_listing(team, laws, system, u, impulses, set, held);
-  int *counts = set.count, *states = set.state;
-  note_states(team, laws, system, u, impulses, set, held);
-  team.for_each(1, [&](int) {
-    int count = 0;
-    // Written wherever it would stand, and kept where it belongs: which rows are active is not known before.
-    const auto add = [&](bool active, int row, ActiveKind kind) {
-      set.row[count] = row, set.kind[count] = kind;
-      count += active ? 1 : 0;
-    };
-    // f(the unit's rows of this form, its first row) for the units whose law has unknowns of it.
-    const auto list = [&](auto form, auto&& f) {
-      constexpr int kForm = decltype(form)::value;
-      laws.for_each_law([&](const auto& units) {
-        if constexpr ((std::decay_t<decltype(units)>::Law::kUnknowns & kForm) != 0) {
-          const int* state = states + laws.unit_of_row(units.base);
-          for (int i = 0; i < units.count; ++i) f(state[i] & kForm, units.row(i));
-        }
-      });
-    };
-    list(std::integral_constant<int, laws::kSticks>{}, [&](int state, int row) {
-      for (int k = 0; k < 3; ++k) add(state != 0, row + k, kSingleRow);
-    });
-    counts[0] = count;
-    list(std::integral_constant<int, laws::kOwnRows>{}, [&](int state, int row) {
-      for (int k = 0; k < laws.rows_from(row); ++k) add((state >> k & 1) != 0, row + k, kSingleRow);
-    });
-    list(std::integral_constant<int, laws::kNormalAlone>{},
-         [&](int state, int row) { add(state != 0, row, kSlidingNormal); });
-    counts[1] = count - counts[0];
-    list(std::integral_constant<int, laws::kSlides>{},
-         [&](int state, int row) { add(state != 0, row, kSlidingNormal), add(state != 0, row, kSlidingAcross); });
-    counts[2] = count;
-  });
-  return {counts[0], counts[1], counts[2]};
-}
-
 // Friction of a sliding contact over its normal's impulse, at the place of its two unknowns; an unknown across it is in
 // units of the normal's impulse too.
 template <typename Real, typename Team>

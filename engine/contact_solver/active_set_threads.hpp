@@ -24,42 +24,6 @@ struct ThreadTile {
   AXION_HD int column(int task) const { return task >> shift; }
 };
 
-// The unknowns: active_row, active_kind.
-template <typename Real, typename Team>
-AXION_HD inline ActiveCount share_out_listing(const Team& team, const SweptLaws<Real>& laws,
-                                              const SweptSystem<Real>& system, const RowSpace<Real>& u,
-                                              const Real* impulses, ActiveSet<Real>& set, const HeldUnits& held) {
-  const int* states = set.state;
-  int *rows = set.row, *kinds = set.kind;
-  note_states(team, laws, system, u, impulses, set, held);
-  const auto units_of = [&](int form, auto&& emit) {
-    return team.filter(
-        laws.unit_count(), [&](int k) { return (states[k] & form) != 0; },
-        [&](int k, int place) { emit(laws.first_row(k), place); });
-  };
-  const int sticking = 3 * units_of(laws::kSticks, [&](int row, int place) {
-                         for (int k = 0; k < 3; ++k) rows[3 * place + k] = row + k, kinds[3 * place + k] = kSingleRow;
-                       });
-  const int base = laws.limit_base();
-  int single = team.filter(
-      laws.row_count() - base,
-      [&](int k) {
-        const int unit = laws.unit_of_row(base + k);
-        return ((states[unit] & laws::kOwnRows) >> (base + k - laws.first_row(unit)) & 1) != 0;
-      },
-      [&](int k, int place) { rows[sticking + place] = base + k, kinds[sticking + place] = kSingleRow; });
-  const int first = sticking + single;
-  single += units_of(laws::kNormalAlone,
-                     [&](int row, int place) { rows[first + place] = row, kinds[first + place] = kSlidingNormal; });
-  const int second = sticking + single;
-  const int sliding = units_of(laws::kSlides, [&](int row, int place) {
-    const int k = second + 2 * place;
-    rows[k] = rows[k + 1] = row;
-    kinds[k] = kSlidingNormal, kinds[k + 1] = kSlidingAcross;
-  });
-  return {sticking, single, second + 2 * sliding};
-}
-
 // The matrix, its k-th column at A + k stride, and the right-hand side after the last.
 template <typename Real, typename Team>
 AXION_HD inline void share_out_filling(const Team& team, const SweptLaws<Real>& laws, const SweptSystem<Real>& system,

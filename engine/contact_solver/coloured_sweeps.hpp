@@ -122,7 +122,7 @@ AXION_HD AXION_INLINED inline void visit_contacts(PackedContacts<Real>& packed, 
   const auto unsettled =
       law.exceeds(v, last, Number(share * at(kPackedTolerance)), Number(share * at(kPackedTolerance + 1)));
   const laws::Triple<Number> next = law.solve_alone({G, inverse}, v, last);
-  const auto [n, x, y] = next - last;
+  const Number n = next.n - last.n, x = next.x - last.x, y = next.y - last.y;
   of.apply_impulses({n, x, y}, a, b);
   of.keep(kPackedImpulse, next.n), of.keep(kPackedImpulse + 1, next.x), of.keep(kPackedImpulse + 2, next.y);
   const Number sliding = law.scale_t * (x * x + y * y);

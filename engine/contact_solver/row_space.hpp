@@ -272,17 +272,17 @@ struct RowVelocities {
   AXION_HD bool has_block(int row) const { return known[row - first] != 0; }
   AXION_HD Real velocity(int row) const { return row_velocity[row - first]; }
 
-  // Adds impulses x along one row, or the three from `row` on; each(k) for every k below a number of three or more.
+  // Adds what impulses x along `count` rows from `row` on, one or three, do to the velocities; each(k) for every k
+  // below a number of three or more.
   template <typename Team, typename Each>
-  AXION_HD void move(const Team& team, int row, const Real& x, Each&& each) const {
-    const Real* column = delassus + (row - first) * length;
-    add(
-        team, [=](auto load, int i) AXION_INLINED { return load(column, i) * x; }, each);
-  }
-  template <typename Team, typename Each>
-  AXION_HD void move(const Team& team, int row, const laws::Triple<Real>& x, Each&& each) const {
+  AXION_HD void move(const Team& team, int row, int count, const Real* x, Each&& each) const {
     const Real *column = delassus + (row - first) * length, *second = column + length, *third = second + length;
-    const Real n = x.n, t1 = x.x, t2 = x.y;
+    const Real n = x[0];
+    if (count == 1) {
+      return add(
+          team, [=](auto load, int i) AXION_INLINED { return load(column, i) * n; }, each);
+    }
+    const Real t1 = x[1], t2 = x[2];
     add(
         team,
         [=](auto load, int i)
@@ -293,7 +293,7 @@ struct RowVelocities {
  private:
   template <typename Team, typename Effect, typename Each>
   AXION_HD void add(const Team& team, Effect&& effect, Each&& each) const {
-    constexpr int lanes = team::pack_lanes<Team, Real>(SweepSizes::kDelassusPadding);
+    constexpr int lanes = Team::kSharesByWarp ? 1 : team::pack_lanes<Team, Real>(SweepSizes::kDelassusPadding);
     const auto load = [](const Real* from, int i) AXION_INLINED { return lanes::load_pack<lanes>(from + lanes * i); };
     Real* v = row_velocity;
     if constexpr (Team::kSharesByWarp) {  // a barrier less
@@ -343,12 +343,9 @@ struct RowSpace {
 
   AXION_HD RowVelocities<Real> moved() { return {row_velocity, columns.delassus, columns.known, first, length}; }
 
-  // Adds the effect of impulses x along `count` rows from `row` on, one or three.
   template <typename Team>
   AXION_HD void apply_impulses(const Team& team, int row, int count, const Real* x) {
-    const auto none = [](int) {};
-    if (count == 1) return moved().move(team, row, x[0], none);
-    moved().move(team, row, laws::Triple<Real>{x[0], x[1], x[2]}, none);
+    moved().move(team, row, count, x, [](int) {});
   }
 
  private:

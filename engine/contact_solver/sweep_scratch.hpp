@@ -82,7 +82,6 @@ struct SweepScratch {
   int* active_row;               // [delassus_rows + 1] no more than kMaxActiveRows are used
   int* active_kind;              // [delassus_rows + 1]
   int* active_changed;           // [delassus_rows + 1] swept rows, or first of contacts, whose impulse a step changed
-  int* active_count;             // [3]
   int* active_state;             // [nswept units] which rows of a unit are unknowns (laws::Unknowns)
 };
 
@@ -139,7 +138,6 @@ AXION_HD inline void for_each_field(const model::ModelView<Real>& m, SweepScratc
   f(kSweeps, "active_row", w.active_row, nr + 1);
   f(kSweeps, "active_kind", w.active_kind, nr + 1);
   f(kSweeps, "active_changed", w.active_changed, nr + 1);
-  f(kSweeps, "active_count", w.active_count, 3);
   f(kSweeps, "active_state", w.active_state, nr > 0 ? units : 0);
 }
 

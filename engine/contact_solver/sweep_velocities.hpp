@@ -13,7 +13,7 @@
 //   velocity(row)                          change of J u since the start of the sweeps
 //   apply_impulses(team, row, n, x)        adds what impulses x along n rows from `row` on do to the velocities
 //   moved()                                what a visit reads and writes: velocity, has_block(row) whether `prepare` is
-//                                          done, and move(team, row, x, each), which adds impulses and calls each(k)
+//                                          done, and move(team, row, n, x, each), which calls each(k) too
 //
 // Velocities begin with RowSpace::start, from du_linear and du_angular and so without new impulses, and with
 // BlockSweeps::renew (listed_sweeps.hpp). Cost of an impulse on three rows: 3 n with n swept rows in RowSpace; 36 m and
@@ -101,14 +101,8 @@ struct BodySpace {
   }
 
   template <typename Team, typename Each>
-  AXION_HD void move(const Team& team, int row, Real x, Each&& each) {
-    apply_impulses(team, row, 1, &x);
-    team.for_each(3, each);
-  }
-  template <typename Team, typename Each>
-  AXION_HD void move(const Team& team, int row, const laws::Triple<Real>& x, Each&& each) {
-    const Real change[3] = {x.n, x.x, x.y};
-    apply_impulses(team, row, 3, change);
+  AXION_HD void move(const Team& team, int row, int count, const Real* x, Each&& each) {
+    apply_impulses(team, row, count, x);
     team.for_each(3, each);
   }
 };

@@ -167,8 +167,9 @@ AXION_HD inline bool visit_unit(const Team& team, Sweep<Real, Velocities>& sweep
     if (law.idle(v, last)) return false;
     if (!u.has_block(row)) prepare_block(team, sweep, row);
     const Real next = law.solve_alone(at.mobility[row] + at.compliance[row], v, last);
-    if (next - last == Real(0)) return false;
-    u.move(team, row, next - last, [=](int k) {
+    const Real change = next - last;
+    if (change == Real(0)) return false;
+    u.move(team, row, 1, &change, [=](int k) {
       if (k == 0) *lambda = next;
     });
     return law.exceeds(v, last, at.tolerance + row, sweep.share);
@@ -181,7 +182,8 @@ AXION_HD inline bool visit_unit(const Team& team, Sweep<Real, Velocities>& sweep
     if (!u.has_block(row)) prepare_block(team, sweep, row);
     if (lifts) lift_contact(team, sweep.laws, sweep.system, i, v, last);
     const laws::Triple<Real> next = law.solve_alone(at.block_of(row), v, last);
-    u.move(team, row, next - last, [=](int k) {
+    const Real change[3] = {next.n - last.n, next.x - last.x, next.y - last.y};
+    u.move(team, row, 3, change, [=](int k) {
       if (k < 3) lambda[k] = k == 0 ? next.n : k == 1 ? next.x : next.y;
     });
     return law.exceeds(v, last, at.tolerance + row, sweep.share);

@@ -12,7 +12,7 @@
 //     r_t[(1 − κP)Δλ_f − μ d Δλ_n] + κP J_t Δu = −r_t(λ_f − c d).
 // A contact whose cone is closed has λ_f = 0.
 //
-// In: v_t, λ_f, c, and r_t of one unit. Out: the block, the natural residual, or the impulse of a unit alone. Cost: some
+// In: v_t, λ_f, c, and r_t of one unit. Out: the block, the natural residual, or its impulse alone. Cost: some
 // forty operations.
 #pragma once
 

@@ -25,11 +25,6 @@ struct Triple {
   Number n, x, y;
 };
 
-template <typename Number>
-AXION_HD AXION_INLINED inline Triple<Number> operator-(const Triple<Number>& a, const Triple<Number>& b) {
-  return {a.n - b.n, a.x - b.x, a.y - b.y};
-}
-
 // The impulse of a unit: a number, or three.
 template <typename Law, typename Real>
 AXION_HD inline auto impulse_of(const Real* lambda) {

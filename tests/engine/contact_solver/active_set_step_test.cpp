@@ -105,7 +105,10 @@ TYPED_TEST(ActiveSetStep, settles_what_sweeps_have_found) {
       ASSERT_TRUE(solver::follow_active_set(team::SerialTeam{}, of.laws, of.system, of.rows, of.impulses, of.set,
                                             TypeParam(1e-6)));
     }
-    for (int k = 0; k < p.w.sweeps.active_count[2]; ++k) {
+    const solver::HeldUnits none;
+    const int count =
+        solver::list_active_rows(team::SerialTeam{}, of.laws, of.system, of.rows, of.impulses, of.set, none).all;
+    for (int k = 0; k < count; ++k) {
       sliding += p.w.sweeps.active_kind[k] == solver::kSlidingAcross,
           sticking += p.w.sweeps.active_kind[k] == solver::kSingleRow;
     }
