@@ -44,9 +44,11 @@ void add_contacts(const model::ModelView<Real>& m, const model::WorldView<Real>&
   }
 }
 
-// `h` is the time for which forces act.
+// `h` is the time for which forces act. Dry friction that falls with the rate is at a bound where its axis moves: what
+// the bound was is not known after the step.
 template <typename Real>
-void add_efforts(const model::ModelView<Real>& m, const model::WorldView<Real>& w, double h, Hash& hash) {
+void add_efforts(const model::ModelView<Real>& m, const model::WorldView<Real>& w, double h, double least_rate,
+                 Hash& hash) {
   for (int e = 0; e < m.effort_count; ++e) {
     const model::EffortData<Real>& effort = m.efforts[e];
     double lower = -h * static_cast<double>(effort.friction_loss), upper = -lower;
@@ -55,6 +57,10 @@ void add_efforts(const model::ModelView<Real>& m, const model::WorldView<Real>& 
       lower = h * static_cast<double>(actuator.gear * actuator.effort_lower);
       upper = h * static_cast<double>(actuator.gear * actuator.effort_upper);
       if (upper < lower) std::swap(lower, upper);
+    } else if (m.axes[effort.axis].static_friction > effort.friction_loss) {
+      const double rate = static_cast<double>(w.axis_rate[effort.axis]);
+      hash.add(std::uint64_t(side_of(rate, -least_rate, least_rate)));
+      continue;
     }
     hash.add(std::uint64_t(side_of(static_cast<double>(w.lambda_joint[m.effort_base() + e]), lower, upper)));
   }
@@ -95,7 +101,7 @@ std::uint64_t hash_of_active_set(const model::ModelView<Real>& m, const model::W
     const bool pushes = static_cast<double>(w.lambda_joint[m.limit_base() + i]) > least;
     hash.add(std::uint64_t(pushes ? 2 + w.limit_side[i] : 0));
   }
-  add_efforts(m, w, s.half_step_start ? dt / 2 : dt, hash);
+  add_efforts(m, w, s.half_step_start ? dt / 2 : dt, static_cast<double>(s.velocity_tolerance), hash);
   add_motors(m, w, hash);
   return hash.value();
 }

@@ -162,4 +162,19 @@ AXION_HD inline void weigh_axes(const Team& team, const model::ModelView<Real>& 
   });
 }
 
+// The greatest dry friction of an axis at the rate ṡ⁻ that a step begins with. By Stribeck's curve it falls from static
+// friction to the friction loss: friction_loss + (static_friction − friction_loss)/(1 + (ṡ⁻/stribeck_velocity)²). A
+// bound that followed ṡ⁺ would leave several solutions, as friction may fall faster with the rate than inertia resists.
+// The error is of first order in the step. Source: Hess and Soom 1990, "Friction at a lubricated line contact operating
+// at oscillating sliding velocities".
+template <typename Real>
+AXION_HD inline Real greatest_friction(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                       const model::EffortData<Real>& effort) {
+  const model::AxisData<Real>& axis = m.axes[effort.axis];
+  const Real rise = axis.static_friction - effort.friction_loss;
+  if (!(rise > 0)) return effort.friction_loss;
+  const Real x = axis_velocity(m, w, effort.axis, w.v, w.omega) / axis.stribeck_velocity;
+  return effort.friction_loss + rise / (1 + x * x);
+}
+
 }  // namespace axion::constraints

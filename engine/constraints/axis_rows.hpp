@@ -223,7 +223,8 @@ AXION_HD inline void build_effort_rows(const Team& team, const model::ModelView<
     const bool of_tendon = effort.axis >= m.joint_axis_count;  // its rows are those of its terms (tendon_rows.hpp)
     w.row[base + i] = of_tendon ? model::Row<Real>{} : w.row_start[m.axis_base() + effort.axis];
     w.effort_alpha[i] = w.effort_compliance[i] = 0;
-    w.effort_lower[i] = -h * effort.friction_loss, w.effort_upper[i] = h * effort.friction_loss;
+    const Real friction = greatest_friction(m, w, effort);
+    w.effort_lower[i] = -h * friction, w.effort_upper[i] = h * friction;
     if (effort.actuator < 0) return;
     const model::ActuatorData<Real>& actuator = m.actuators[effort.actuator];
     const Real rate = axis_velocity(m, w, effort.axis, w.v, w.omega);

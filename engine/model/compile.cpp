@@ -373,7 +373,7 @@ class Compiler {
   }
 
   bool has_friction_row(std::size_t i) const {
-    if (like_ == nullptr) return friction_loss_[i] > 0;
+    if (like_ == nullptr) return friction_loss_[i] > 0 || model_.arrays.axes[i].static_friction > 0;
     const AxisData<double>& axis = like_->arrays.axes[i];
     return axis.effort_count > 0 && like_->arrays.efforts[axis.effort_start].actuator < 0;
   }

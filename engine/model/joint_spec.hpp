@@ -26,6 +26,10 @@ struct AxisSpec {
   double stiffness = 0.0;         // k >= 0, N m/rad or N/m
   double spring_reference = 0.0;  // s_0
   double friction_loss = 0.0;     // greatest dry friction >= 0, N m or N
+  // Where dry friction at rest is greater, N m or N, it falls from there to friction_loss by Stribeck's curve, half of
+  // the way at this rate, rad/s or m/s.
+  double static_friction = 0.0;
+  double stribeck_velocity = 0.01;
   bool limited = false;
   double lower = 0.0;  // limits of s, lower < upper, used when `limited`
   double upper = 0.0;
@@ -56,6 +60,8 @@ inline constexpr auto kFieldsOf<AxisSpec> = std::tuple{
     SpecField{"friction_loss",
               &AxisSpec::friction_loss,
               {.least = 0, .hash = kAlways, .acts_along = true, .parameter = Parameter::kAxisFrictionLoss}},
+    SpecField{"static_friction", &AxisSpec::static_friction, {.least = 0, .acts_along = true}},
+    SpecField{"stribeck_velocity", &AxisSpec::stribeck_velocity, {.least = 1e-6, .is_omitted = true}},
     SpecField{"limited", &AxisSpec::limited, {.hash = kAlways}},
     SpecField{
         "lower", &AxisSpec::lower, {.hash = kAlways, .parameter = Parameter::kAxisLower}, where(&AxisSpec::limited)},

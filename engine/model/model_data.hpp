@@ -138,7 +138,8 @@ struct AxisData {
   int effort_start, effort_count;      // range in ModelView::efforts
   int actuator_start, actuator_count;  // range in ModelView::actuators
   Real initial_position;
-  Real motors_lower, motors_upper;  // of the efforts of all motors together, where they are several
+  Real motors_lower, motors_upper;          // of the efforts of all motors together, where they are several
+  Real static_friction, stribeck_velocity;  // of dry friction (constraints/axis_laws.hpp)
   bool operator==(const AxisData&) const = default;
 };
 // Calls f(number...) for each number that a step reads as the scene has it, of all of `axes`: AxisData, AxisSpec or
@@ -151,7 +152,7 @@ void for_each_tendon_number(F&& f, Axes&&... axes) {
 // Likewise, with the numbers that tendons have not.
 template <typename F, typename... Axes>
 void for_each_axis_number(F&& f, Axes&&... axes) {
-  f(axes.reference...), f(axes.initial_position...);
+  f(axes.reference...), f(axes.initial_position...), f(axes.static_friction...), f(axes.stribeck_velocity...);
   for_each_tendon_number(f, axes...);
 }
 

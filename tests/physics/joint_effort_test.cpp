@@ -61,6 +61,72 @@ TYPED_TEST(JointEffort, dry_friction_stops_a_coasting_axis_for_good) {
   validation.at_most("speed after the stop, m/s", std::abs(double(world.world().v[0].x)), 1e-12);
 }
 
+// m v' = F − f(v) with f by Stribeck's curve, in steps of a hundredth of h by Heun's rule.
+double stribeck_speed(double push, double loss, double at_rest, double v_s, double time, double h) {
+  const auto rate = [&](double v) { return push - loss - (at_rest - loss) / (1 + v * v / (v_s * v_s)); };
+  double v = 0;
+  const int steps = static_cast<int>(std::lround(100 * time / h));
+  for (int k = 0; k < steps; ++k) {
+    const double first = rate(v), second = rate(v + h / 100 * first);
+    v += h / 200 * (first + second);
+  }
+  return v;
+}
+
+TYPED_TEST(JointEffort, static_friction_holds_at_rest_and_falls_with_the_rate) {
+  model::SceneSpec scene = testing::cart_on_rail(1, 5);
+  scene.joints[0].axes[0].static_friction = 8, scene.joints[0].axes[0].stribeck_velocity = 0.05;
+  double last = 0;
+  for (const double h : {4e-3, 2e-3, 1e-3}) {
+    testing::SingleWorld<TypeParam> held(scene, whole_steps(), h), moved(scene, whole_steps(), h);
+    held.world().control[0] = TypeParam(7.999), moved.world().control[0] = TypeParam(8.5);
+    const int steps = static_cast<int>(std::lround(0.4 / h));
+    for (int k = 0; k < steps; ++k) {
+      held.step(), moved.step();
+      ASSERT_TRUE(held.converged() && moved.converged()) << "h " << h << " step " << k;
+    }
+    EXPECT_LE(std::abs(double(held.world().v[0].x)), 1e-12);
+    const double error = std::abs(moved.world().v[0].x - stribeck_speed(8.5, 5, 8, 0.05, 0.4, h));
+    EXPECT_LT(error, 10 * h);  // m/s: 3 N that fall over some 30 ms, seen up to a step late
+    if (last > 0) {
+      EXPECT_NEAR(error / last, 0.5, 0.1) << h;
+    }
+    last = error;
+  }
+}
+
+// A mass on a spring whose other end moves slowly sticks up to static friction, then slips until the spring's force lies as
+// far below the friction loss, again and again: in the frame of that end a slip begins and ends at one speed. Without
+// static friction the force stays beside the loss.
+TYPED_TEST(JointEffort, a_slow_pull_sticks_and_slips_where_friction_falls_with_the_rate) {
+  constexpr double kPull = 0.02, kStiffness = 100, kLoss = 5, kRest = 8, h = 2e-3;  // m/s, N/m, N, s
+  for (const double at_rest : {0.0, kRest}) {
+    model::SceneSpec scene = testing::cart_on_rail(1, kLoss);
+    scene.joints[0].axes[0].static_friction = at_rest, scene.joints[0].axes[0].stribeck_velocity = 0.005;
+    scene.actuators[0].kind = model::ActuatorKind::kPosition, scene.actuators[0].kp = kStiffness;
+    testing::SingleWorld<TypeParam> world(scene, whole_steps(), h);
+    int slips = 0;
+    bool moved = false;
+    double greatest = 0, least = kRest;
+    for (int k = 1; k <= 6000; ++k) {
+      world.world().control[0] = TypeParam(kPull * h * k);
+      world.step();
+      ASSERT_TRUE(world.converged()) << k;
+      const bool moves = std::abs(double(world.world().v[0].x)) > 1e-5;
+      const double force = kStiffness * (kPull * h * k - double(world.world().x[0].x));
+      greatest = std::max(greatest, force);
+      if (moves || slips > 0) least = std::min(least, force);
+      slips += moved && !moves;
+      moved = moves;
+    }
+    EXPECT_NEAR(greatest, at_rest > 0 ? kRest : kLoss, 0.3);
+    EXPECT_NEAR(least, at_rest > 0 ? 2 * kLoss - kRest : kLoss, 0.4);
+    if (at_rest > 0) {
+      EXPECT_EQ(slips, 3);  // after 4 s of rising force, then every 3 s
+    }
+  }
+}
+
 TYPED_TEST(JointEffort, a_drive_gives_its_limit_until_it_reaches_its_speed) {
   const Validation<TypeParam> validation("effort limit of a drive");
   model::SceneSpec scene = testing::cart_on_rail(1, 0);

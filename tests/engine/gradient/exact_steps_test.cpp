@@ -121,6 +121,19 @@ TEST(ExactSteps, limits_dry_friction_and_drives_within_and_at_their_bounds) {
   }
 }
 
+TEST(ExactSteps, dry_friction_that_falls_with_the_rate) {
+  SceneSpec scene = mjcf(kArm, R"(<actuator><motor joint="a"/><motor joint="b"/><motor joint="c"/></actuator>)");
+  for (model::JointSpec& joint : scene.joints) {
+    for (model::AxisSpec& axis : joint.axes) axis.static_friction = 0.4, axis.stribeck_velocity = 0.5;
+  }
+  for (const int steps : {1, 10, 40}) {
+    Moving f(scene, {1, 0.3, 0.2}, steps);
+    int kinks = 0;
+    EXPECT_LT(worst_error(f, 1e-3, &kinks), 1e-7) << steps;
+    EXPECT_LT(kinks, 4);
+  }
+}
+
 TEST(ExactSteps, a_push_on_a_limit_moves_nothing_and_an_effort_at_its_bound_takes_no_control) {
   Moving f(mjcf(kArm, R"(<actuator><position joint="a" kp="40" forcerange="-2 2"/><motor joint="b"/></actuator>)"),
            {3, 20}, 60);
