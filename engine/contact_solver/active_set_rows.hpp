@@ -78,8 +78,8 @@ AXION_HD inline void note_states(const Team& team, const SweptLaws<Real>& laws, 
   });
 }
 
-// How many unknowns there are: those of sticking contacts come first, by three; then single ones; then those of sliding
-// contacts, by two. `all` is more than kMaxActiveRows where they are too many.
+// How many unknowns there are: of sticking contacts first, by three; then single ones; then of sliding contacts, by
+// two. `all` is more than kMaxActiveRows where they are too many.
 struct ActiveCount {
   int sticking, single, all;
 };

@@ -27,7 +27,7 @@ AXION_HD constexpr Real least_proximal() {
 // their weight are that much less mobile: of ten boxes, each twice as heavy as the one below, a thousandfold load on
 // the lowest contact makes 1e-4 a hundred times the mobility, so that a step takes 1.5 % of the residual. With
 // load_proximal the term takes no more of a row than that share of g h, whatever the load. Below least_proximal the
-// motions of bodies that no contact holds are lost beside those that contacts hold.
+// motions of bodies that no contact holds are lost beside motions that contacts hold.
 template <typename Real>
 AXION_HD inline Real contact_proximal(const StepRules<Real>& rules, Real load) {
   const Real usual = rules.proximal_scale * Real(kContactProximal);

@@ -4,7 +4,7 @@
 //   natural residuals   r |τ_n − clamp(τ_n − v_n / r)|, and that of friction in the disc
 //   active              torsional friction within its share of its bound: one unknown; rolling friction likewise: two.
 //                       What is not within its bound turns on, with the impulse that it has
-//   Newton              bounds are those of the iterate: how they follow the normal impulse is left out
+//   Newton              bounds at the iterate: how they follow the normal impulse is left out
 //
 // Bounds in N m s. Cost: some sixty operations.
 #pragma once

@@ -1,14 +1,14 @@
 // What the laws of units share. A unit is one row, or three of one place, whose impulses obey one law.
 //
-// A law is a struct of numbers, those of one unit, with these functions; where it is given lanes, of a unit in each:
-//   idle(v, λ)                     whether the unit stays without an impulse; v is the velocity of its first row
-//   solve_alone(block, v, λ)       its impulses with all others held
-//   exceeds(v, λ, tolerance)       whether a natural residual is above its row's tolerance
-//   project(λ)                     impulses moved to the nearest that the law allows, or near them
-//   unknowns(λ, within, held, tangents)   which of its rows are unknowns of a step on the active set (Unknowns), where
-//                                  friction or spin sticks within a share of its bound and is not held to slide
-//   end_of_step(part, λ, x)        the bound that the unknown of its row `part` meets on the way of the step x
-//   bound_met(x)                   the impulse at the bound of its first row, towards which x leads
+// A law is a struct of the numbers of one unit, or of a unit in each lane, with these functions:
+//   idle(v, λ)                            whether the unit stays without an impulse; v: the velocity of its first row
+//   solve_alone(block, v, λ)              its impulses with all others held; `block`: of J V Jᵀ, or a row's mobility
+//   exceeds(v, λ, tolerance, share)       whether a natural residual is above its share of its row's tolerance
+//   project(λ)                            moves impulses into the law's bounds
+//   unknowns(λ, within, held, tangents)   which of its rows are unknowns of a step on the active set (Unknowns);
+//                                         friction sticks within a share of its bound, if it is not held to slide
+//   end_of_step(part, sticks, λ, x)       the bound that the unknown of its row `part` meets on the way of the step x
+//   bound_met(x)                          the bound of its first row's impulse that the step x leads to
 // What a law says to Newton's matrix (linearise) and to the stop test (natural residuals) stands in its file too.
 // kFollows: its bounds are set by another unit's impulses, so that it comes after these. kWaits: most of its units
 // are idle. Velocities are in m/s or rad/s, impulses in N s or N m s. Cost: none here.

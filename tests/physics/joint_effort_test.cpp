@@ -95,9 +95,9 @@ TYPED_TEST(JointEffort, static_friction_holds_at_rest_and_falls_with_the_rate) {
   }
 }
 
-// A mass on a spring whose other end moves slowly sticks up to static friction, then slips until the spring's force lies as
-// far below the friction loss, again and again: in the frame of that end a slip begins and ends at one speed. Without
-// static friction the force stays beside the loss.
+// A mass on a spring whose other end moves slowly sticks up to static friction, then slips until the spring's force
+// lies as far below the friction loss, again and again: in the frame of that end a slip begins and ends at one speed.
+// Without static friction the force stays beside the loss.
 TYPED_TEST(JointEffort, a_slow_pull_sticks_and_slips_where_friction_falls_with_the_rate) {
   constexpr double kPull = 0.02, kStiffness = 100, kLoss = 5, kRest = 8, h = 2e-3;  // m/s, N/m, N, s
   for (const double at_rest : {0.0, kRest}) {
