@@ -164,4 +164,24 @@ AXION_HD inline NormalLaw<Real> limit_law(const model::ModelView<Real>& m, const
   return bounded_parting(law, s.push_share * s.limit_share * fastest, Real(0));
 }
 
+// Its compliance, which a rigid limit has not.
+template <typename Real>
+AXION_HD inline Real limit_compliance(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                      const model::StepSettings<Real>& s, int i) {
+  return m.is_soft ? limit_law(m, w, s, i).compliance : Real(0);
+}
+
+// What is added to the velocities of contact i along t1 and t2 at impulses λ_t: bias + compliance λ_t.
+template <typename Real>
+struct TangentLaw {
+  Real bias[2], compliance;
+};
+
+template <typename Real>
+AXION_HD inline TangentLaw<Real> tangent_law(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i) {
+  if (!m.is_soft) return {};
+  const SoftContact<Real>& law = w.contact_law[i];
+  return {{law.tangent_bias[0], law.tangent_bias[1]}, law.tangent_compliance};
+}
+
 }  // namespace axion::constraints

@@ -39,15 +39,14 @@ AXION_HD_CALL void note_rows(const Team& team, const Problem<Real>& p, bool reus
     system.row_compliance[row] = compliance, system.start_impulse[row] = impulses[row];
     system.start_velocity[row] = residual[row] - compliance * impulses[row];
   };
-  team.for_each(laws.limit_count(), [&](int i) {
-    note(laws.limit_base() + i, laws.is_soft ? constraints::limit_law(p.m, p.w, p.s, i).compliance : Real(0));
-  });
+  team.for_each(laws.limit_count(),
+                [&](int i) { note(laws.limit_base() + i, constraints::limit_compliance(p.m, p.w, p.s, i)); });
   team.for_each(laws.effort_count(), [&](int i) { note(laws.effort_base() + i, laws.effort_compliance[i]); });
   team.for_each(laws.contact_count, [&](int i) {
     const int row = laws.contact_base() + 3 * i;
     const Real last = system.row_compliance[row];
     note(row, constraints::normal_law(p.m, p.w, p.s, i, laws.row_scale[row], impulses[row]).compliance);
-    const Real tangent = laws.is_soft ? system.contact_law[i].tangent_compliance : Real(0);
+    const Real tangent = constraints::tangent_law<Real>(p.m, p.w, i).compliance;
     note(row + 1, tangent);
     note(row + 2, tangent);
     if (reuse_factors && system.row_compliance[row] != last) {

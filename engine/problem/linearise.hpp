@@ -216,14 +216,13 @@ AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
   const UnitTable<Real> units = unit_table<Real>(p.rows(), p.w);
   LinearisedRows<Real> linear = linearised_rows<Real>(p.w);
   const Real* lambda = linear.lambda;
-  const bool is_soft = p.m.is_soft != 0;
   const auto put = [&](int row, const laws::LinearisedRow<Real>& of) {
     linear.rhs[row] = of.rhs, linear.compliance[row] = of.compliance;
   };
   const Real proximal = rules.proximal_scale * Real(laws::kContactProximal);
   team.for_each(p.m.limit_count, [&](int i) {
     const int row = p.limit_base() + i;
-    const Real compliance = is_soft ? constraints::limit_law(p.m, p.w, p.s, i).compliance : Real(0);
+    const Real compliance = constraints::limit_compliance(p.m, p.w, p.s, i);
     const laws::Limit<Real> law = units.limit_units().law(i, lambda);
     put(row,
         law.linearise(rules.s.contact_function, linear.residual[row], lambda[row], compliance, proximal * law.scale));
@@ -237,7 +236,7 @@ AXION_HD_CALL void linearise(const Team& team, const Problem<Real>& p) {
     const int row = p.contact_base() + 3 * i;
     const auto normal = constraints::normal_law(p.m, p.w, p.s, i, units.row_scale[row], lambda[row]);
     units.contact_units().law(i, lambda).linearise(rules, linear.unit(row, i), normal.compliance,
-                                                   is_soft ? p.w.contact_law[i].tangent_compliance : Real(0));
+                                                   constraints::tangent_law<Real>(p.m, p.w, i).compliance);
   });
   if (p.moment_count == 0) return;
   team.for_each(p.moment_count, [&](int k) {

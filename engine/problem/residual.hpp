@@ -190,12 +190,12 @@ template <typename Real, typename Team>
 AXION_HD inline void evaluate_contacts(const Team& team, const Problem<Real>& p, const BodyVelocities<Real>& u) {
   const IterateRows<Real> rows = iterate_rows<Real>(p.rows(), p.w);
   RowResiduals<Real> residuals = row_residuals<Real>(p.w);
-  const bool slips = p.m.surface_motions != nullptr, is_soft = p.m.is_soft != 0;
+  const bool slips = p.m.surface_motions != nullptr;
   team.for_each(p.contact_count, [&](int i) {
     const int row = rows.contact_base() + 3 * i;
     evaluate_contact<Real>(rows, p.w.row + row, u, residuals, i, p.w.contacts[i],
                            constraints::normal_law(p.m, p.w, p.s, i, rows.row_scale[row], rows.lambda[row]),
-                           is_soft ? p.w.contact_law + i : nullptr, slips ? p.w.surface_slip + 3 * i : nullptr,
+                           constraints::tangent_law<Real>(p.m, p.w, i), slips ? p.w.surface_slip + 3 * i : nullptr,
                            p.s.velocity_tolerance);
   });
   if (p.moment_count == 0) return;

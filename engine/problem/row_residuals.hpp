@@ -201,13 +201,13 @@ AXION_HD inline void evaluate_limit(const IterateRows<Real>& rows, const Coordin
                       iterate_velocity_along(coordinates, u, coordinates.m.limit_axis[limit], row), least_tolerance);
 }
 
-// `soft` and `slip` are null where contacts are rigid, and where no surface moves.
+// `slip` is null where no surface moves.
 template <typename Real>
 AXION_INLINED AXION_HD_CALL void evaluate_contact(const IterateRows<Real>& rows, const model::Row<Real>* contact_row,
                                                   const BodyVelocities<Real>& u, RowResiduals<Real>& residuals, int i,
                                                   const model::Contact<Real>& c,
                                                   const constraints::NormalLaw<Real>& law,
-                                                  const constraints::SoftContact<Real>* soft, const Real* slip,
+                                                  const constraints::TangentLaw<Real>& tangents, const Real* slip,
                                                   Real least_tolerance) {
   const int row = rows.contact_base() + 3 * i;
   const Real r_t = rows.row_scale[row + 1];
@@ -218,10 +218,8 @@ AXION_INLINED AXION_HD_CALL void evaluate_contact(const IterateRows<Real>& rows,
   if (slip != nullptr) {
     v1.value += slip[1], v1.size += std::abs(slip[1]), v2.value += slip[2], v2.size += std::abs(slip[2]);
   }
-  if (soft != nullptr) {
-    v1.value += soft->tangent_bias[0] + soft->tangent_compliance * rows.lambda[row + 1];
-    v2.value += soft->tangent_bias[1] + soft->tangent_compliance * rows.lambda[row + 2];
-  }
+  v1.value += tangents.bias[0] + tangents.compliance * rows.lambda[row + 1];
+  v2.value += tangents.bias[1] + tangents.compliance * rows.lambda[row + 2];
   const Real cone = c.friction * greater(rows.lambda[row], Real(0));
   residuals.residual[row + 1] = v1.value, residuals.residual[row + 2] = v2.value;
   residuals.natural_residual[row + 1] =
