@@ -105,7 +105,7 @@ TYPED_TEST(ActiveSetStep, settles_what_sweeps_have_found) {
       ASSERT_TRUE(solver::follow_active_set(team::SerialTeam{}, of.laws, of.system, of.rows, of.impulses, of.set,
                                             TypeParam(1e-6)));
     }
-    const solver::HeldUnits none;
+    const solver::HeldUnits none{};
     const int count =
         solver::list_active_rows(team::SerialTeam{}, of.laws, of.system, of.rows, of.impulses, of.set, none).all;
     for (int k = 0; k < count; ++k) {

@@ -240,7 +240,7 @@ NewtonSystem<Real> after_columns(const model::SceneSpec& scene, unsigned seed) {
   const auto& p = system.problem();
   SweepArguments<Real> of(p);
   of.rows.start(team::SerialTeam{}, p.w.du_linear, p.w.du_angular);
-  for (int row = p.limit_base(); row < p.row_count(); row += solver::swept_together(of.laws, row)) {
+  for (int row = p.limit_base(); row < p.row_count(); row += of.laws.rows_from(row)) {
     of.rows.prepare(team::SerialTeam{}, of.laws, of.system, of.impulses, row);
   }
   return system;
@@ -254,7 +254,7 @@ TYPED_TEST(WorkForms, columns_of_the_delassus_matrix_are_made_alike) {
       SweepArguments<TypeParam> of(p);
       of.rows.start(team, p.w.du_linear, p.w.du_angular);
       const int base = p.limit_base(), rows = p.row_count() - base, length = of.rows.length;
-      for (int row = base; row < p.row_count(); row += solver::swept_together(of.laws, row)) {
+      for (int row = base; row < p.row_count(); row += of.laws.rows_from(row)) {
         of.rows.prepare(team, of.laws, of.system, of.impulses, row);
       }
       for (int i = 0; i < rows; ++i) bits.add(p.w.sweeps.delassus + i * length, rows);
@@ -277,7 +277,7 @@ TYPED_TEST(WorkForms, steps_on_the_active_set_are_made_alike) {
           lambda[0] = n, lambda[1] = i % 3 == 0 ? mu * n : TypeParam(0.3) * mu * n, lambda[2] = 0;
         }
         SweepArguments<TypeParam> of(p);
-        solver::HeldContacts held;
+        solver::HeldUnits held;
         const solver::ActiveCount active =
             solver::list_active_rows(team, of.laws, of.system, of.rows, of.impulses, of.set, held);
         bits.add(active.sticking), bits.add(active.single), bits.add(active.all);
