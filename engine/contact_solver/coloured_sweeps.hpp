@@ -119,8 +119,8 @@ AXION_HD AXION_INLINED inline void visit_contacts(PackedContacts<Real>& packed, 
                        at(kPackedBlock + 4),
                        at(kPackedBlock + 5)};
   const Number inverse[3] = {at(kPackedBlockInverse), at(kPackedBlockInverse + 1), at(kPackedBlockInverse + 2)};
-  const auto unsettled =
-      law.exceeds(v, last, Number(share * at(kPackedTolerance)), Number(share * at(kPackedTolerance + 1)));
+  const Number tolerance[2] = {at(kPackedTolerance), at(kPackedTolerance + 1)};
+  const auto unsettled = law.exceeds(v, last, tolerance, share);
   const laws::Triple<Number> next = law.solve_alone({G, inverse}, v, last);
   const Number n = next.n - last.n, x = next.x - last.x, y = next.y - last.y;
   of.apply_impulses({n, x, y}, a, b);

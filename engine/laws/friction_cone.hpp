@@ -64,16 +64,13 @@ struct FrictionCone {
     const Number zero{}, n = greater<Number>(last.n - v.n * block.inverse[0], zero);
     return solve_disc_alone<Number>(block, n, mu * n, v, last);
   }
-  AXION_HD AXION_INLINED auto exceeds(const Triple<Number>& v, const Triple<Number>& last, const Number& tolerance_n,
-                                      const Number& tolerance_t) const {
-    const Number normal = unilateral_residual<Number>(v.n, scale_n * last.n);
+  template <typename Real>
+  AXION_HD AXION_INLINED auto exceeds(const Triple<Number>& v, const Triple<Number>& last, const Number* tolerance,
+                                      Real share) const {
+    const Number normal = unilateral_residual<Number>(v.n, scale_n * last.n), limit = share * tolerance[1];
     const Number slip2 = friction_residual_squared<Number>({v.x, v.y}, {last.x, last.y}, mu * last.n, scale_t);
-    const auto above = (normal > tolerance_n) | (slip2 > tolerance_t * tolerance_t);
+    const auto above = (normal > Number(share * tolerance[0])) | (slip2 > limit * limit);
     return static_cast<decltype(Number{} > Number{})>(above);
-  }
-  AXION_HD bool exceeds(const Triple<Number>& v, const Triple<Number>& last, const Number* tolerance,
-                        Number share) const {
-    return exceeds(v, last, share * tolerance[0], share * tolerance[1]);
   }
   AXION_HD void project(Number* lambda) const {
     lambda[0] = greater(lambda[0], Number(0));

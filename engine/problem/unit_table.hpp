@@ -19,51 +19,51 @@
 
 namespace axion::solver {
 
-template <typename Real>
-struct LimitUnits {
-  using Law = laws::Limit<Real>;
+template <typename OfUnits>
+struct UnitRun {
+  using Law = OfUnits;
   int base, count;
+
+  AXION_HD int row(int i) const { return base + Law::kRows * i; }
+};
+
+template <typename Real>
+struct LimitUnits : UnitRun<laws::Limit<Real>> {
   const Real* scale;
 
-  AXION_HD int row(int i) const { return base + i; }
-  AXION_HD Law law(int i, const Real*) const { return {scale[row(i)]}; }
+  AXION_HD laws::Limit<Real> law(int i, const Real*) const { return {scale[this->row(i)]}; }
 };
 
 template <typename Real>
-struct EffortUnits {
-  using Law = laws::BoundedEffort<Real>;
-  int base, count;
+struct EffortUnits : UnitRun<laws::BoundedEffort<Real>> {
   const Real *scale, *compliance, *lower, *upper;
 
-  AXION_HD int row(int i) const { return base + i; }
-  AXION_HD Law law(int i, const Real*) const { return {scale[row(i)], compliance[i], lower[i], upper[i]}; }
+  AXION_HD laws::BoundedEffort<Real> law(int i, const Real*) const {
+    return {scale[this->row(i)], compliance[i], lower[i], upper[i]};
+  }
 };
 
 template <typename Real>
-struct ContactUnits {
-  using Law = laws::FrictionCone<Real>;
+struct ContactUnits : UnitRun<laws::FrictionCone<Real>> {
   static constexpr bool kLifts = true;  // soft ones (soft_laws.hpp)
-  int base, count;
   const Real* scale;
   const model::Contact<Real>* contacts;
 
-  AXION_HD int row(int i) const { return base + 3 * i; }
-  AXION_HD Law law(int i, const Real*) const { return {contacts[i].friction, scale[row(i)], scale[row(i) + 1]}; }
+  AXION_HD laws::FrictionCone<Real> law(int i, const Real*) const {
+    return {contacts[i].friction, scale[this->row(i)], scale[this->row(i) + 1]};
+  }
 };
 
 template <typename Real>
-struct MomentUnits {
-  using Law = laws::SpinFriction<Real>;
+struct MomentUnits : UnitRun<laws::SpinFriction<Real>> {
   static constexpr bool kLifts = false;
-  int base, count;
   const Real* scale;
   const constraints::ContactMoment<Real>* moments;
   int contact_base;
 
-  AXION_HD int row(int i) const { return base + 3 * i; }
-  AXION_HD Law law(int i, const Real* lambda) const {
+  AXION_HD laws::SpinFriction<Real> law(int i, const Real* lambda) const {
     const Real normal = laws::greater(lambda[contact_base + 3 * moments[i].contact], Real(0));
-    return {moments[i].torsional * normal, moments[i].rolling * normal, scale[row(i)], scale[row(i) + 1]};
+    return {moments[i].torsional * normal, moments[i].rolling * normal, scale[this->row(i)], scale[this->row(i) + 1]};
   }
 };
 
@@ -80,13 +80,13 @@ struct UnitTable : RowLayout {
   const model::Contact<Real>* contacts;                         // [block_count]
   const constraints::ContactMoment<Real>* moments;              // [moment_count]
 
-  AXION_HD LimitUnits<Real> limit_units() const { return {limit_base(), limit_count(), row_scale}; }
+  AXION_HD LimitUnits<Real> limit_units() const { return {{limit_base(), limit_count()}, row_scale}; }
   AXION_HD EffortUnits<Real> effort_units() const {
-    return {effort_base(), effort_count(), row_scale, effort_compliance, effort_lower, effort_upper};
+    return {{effort_base(), effort_count()}, row_scale, effort_compliance, effort_lower, effort_upper};
   }
-  AXION_HD ContactUnits<Real> contact_units() const { return {contact_base(), contact_count, row_scale, contacts}; }
+  AXION_HD ContactUnits<Real> contact_units() const { return {{contact_base(), contact_count}, row_scale, contacts}; }
   AXION_HD MomentUnits<Real> moment_units() const {
-    return {moment_base(), moment_count, row_scale, moments, contact_base()};
+    return {{moment_base(), moment_count}, row_scale, moments, contact_base()};
   }
 
   // Whether units follow others.
