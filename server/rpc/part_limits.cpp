@@ -47,7 +47,8 @@ Limits make_limits() {
        {"termination", task::kMaxTerms},
        {"truncation", task::kMaxTerms},
        {"start", task::kMaxTerms},
-       {"command", task::kMaxTerms}});
+       {"command", task::kMaxTerms},
+       {"push", task::kMaxTerms}});
   return limits;
 }
 

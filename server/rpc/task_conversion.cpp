@@ -166,6 +166,27 @@ absl::Status take_starts(const v1::TaskSpec& from, task::TaskSpec& to) {
   return absl::OkStatus();
 }
 
+absl::Status take_pushes(const v1::TaskSpec& from, task::TaskSpec& to) {
+  for (int i = 0; i < from.push_size(); ++i) {
+    const v1::PushTerm& term = from.push(i);
+    const std::string path = absl::StrCat("task.push[", i, "]");
+    task::PushSpec out;
+    out.bodies = names(term.bodies());
+    out.least_steps = term.least_steps(), out.most_steps = term.most_steps();
+    out.steps = term.steps() == 0 ? 1 : term.steps();
+    out.lower = term.lower(), out.upper = term.upper();
+    out.axis = {term.axis().x(), term.axis().y(), term.axis().z()};
+    absl::Status status = choose(path + ".of", term.of(), 2, out.of);
+    status.Update(choose(path + ".direction", term.direction(), 3, out.direction));
+    if (status.ok() && term.has_axis() && out.direction != task::PushDirection::kAxis) {
+      status = invalid_field(path + ".axis", "is given, but the direction is not PUSH_DIRECTION_AXIS");
+    }
+    if (!status.ok()) return status;
+    to.push.push_back(std::move(out));
+  }
+  return absl::OkStatus();
+}
+
 void take_action_and_commands(const v1::TaskSpec& from, task::TaskSpec& to) {
   const v1::ActionSpec& action = from.action();
   to.action.actuators = names(action.actuators());
@@ -198,6 +219,7 @@ absl::StatusOr<task::TaskSpec> to_task(const v1::TaskSpec& message) {
   if (status.ok()) status = take_ends("termination", message.termination(), spec.termination);
   if (status.ok()) status = take_ends("truncation", message.truncation(), spec.truncation);
   if (status.ok()) status = take_starts(message, spec);
+  if (status.ok()) status = take_pushes(message, spec);
   if (status.ok()) status = choose("task.autoreset", message.autoreset(), 3, spec.autoreset);
   if (!status.ok()) return status;
   return spec;

@@ -47,6 +47,7 @@ void spread(const std::vector<std::size_t>& rows, std::size_t count, std::vector
 double task_answer_bytes(const task::Task& task, std::int64_t count) {
   std::int64_t fields = 0;
   for (const int size : task.field_sizes) fields += size;
+  if (!task.push.empty()) fields += 12 * std::int64_t(task.robot.p_BoBcm.size());  // wrenches
   return static_cast<double>(count) * 8.0 *
          static_cast<double>(2 * task.observation_size + std::int64_t(task.reward.size()) + fields +
                              task.action_size() + std::int64_t(task.action.rest.size()) + 8);
@@ -68,6 +69,7 @@ absl::StatusOr<bool> TaskResponder::prepare(schedule::BatchHandle& batch, schedu
   if (batch_ == nullptr) {
     batch_ = &batch;
     outputs_ = work.outputs;
+    wrench_ = work.body_wrench, mocap_pose_ = work.mocap_pose;
     const std::size_t count = schedule::world_count_of(work.world_indices, batch);
     for (std::size_t i = 0; i < count; ++i) plan_.worlds.push_back(schedule::world_at(work.world_indices, i));
     const auto actions = static_cast<std::size_t>(batch.info.task->action_size());
@@ -86,7 +88,41 @@ absl::StatusOr<bool> TaskResponder::prepare(schedule::BatchHandle& batch, schedu
                     .dtype = DType::kFloat64,
                     .world_stride = controls * sizeof(double)};
   }
+  take_inputs(work);
   return stepping > 0;
+}
+
+void TaskResponder::take_inputs(schedule::StepWork& work) {
+  const std::size_t stepping = plan_.stepping.size();
+  const auto of_stepping = [&](const InputView& given, std::size_t width, std::vector<double>& values) {
+    const std::vector<double> all = doubles_of(given, plan_.worlds.size(), width);
+    values.clear();
+    for (const std::size_t row : plan_.stepping) {
+      const auto from = all.begin() + static_cast<std::ptrdiff_t>(row * width);
+      values.insert(values.end(), from, from + static_cast<std::ptrdiff_t>(width));
+    }
+    return InputView{.data = reinterpret_cast<const std::byte*>(values.data()),
+                     .dtype = DType::kFloat64,
+                     .world_stride = width * sizeof(double)};
+  };
+  const auto width_of = [&](Field field) { return schedule::element_count(batch_->info.find(field)->shape); };
+  const bool all = stepping == plan_.worlds.size();
+  work.mocap_pose = mocap_pose_, work.body_wrench = wrench_;
+  if (mocap_pose_.data != nullptr && !all) {
+    work.mocap_pose = of_stepping(mocap_pose_, width_of(Field::kMocapPose), mocaps_);
+  }
+  if (wrench_.data == nullptr && plan_.wrench.empty()) return;
+  if (all && plan_.wrench.empty()) return;
+  const std::size_t width = width_of(Field::kBodyVelocity);
+  if (wrench_.data == nullptr) {
+    wrenches_ = plan_.wrench;
+  } else {
+    of_stepping(wrench_, width, wrenches_);
+    for (std::size_t i = 0; i < plan_.wrench.size(); ++i) wrenches_[i] += plan_.wrench[i];
+  }
+  work.body_wrench = {.data = reinterpret_cast<const std::byte*>(wrenches_.data()),
+                      .dtype = DType::kFloat64,
+                      .world_stride = width * sizeof(double)};
 }
 
 void TaskResponder::spread_rows(schedule::StepAnswer& answer) const {

@@ -230,6 +230,15 @@ Status compile_commands(const TaskSpec& spec, PartCompiler& parts, Task& task) {
   return {};
 }
 
+Status compile_pushes(const TaskSpec& spec, PartCompiler& parts, Task& task) {
+  for (std::size_t i = 0; i < spec.push.size(); ++i) {
+    auto term = parts.push(at("push", i), spec.push[i]);
+    if (!term.ok()) return term.error();
+    task.push.push_back(std::move(term).value());
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Task> compile_task(const TaskSpec& spec, const ModelInfo& info, double dt) {
@@ -238,7 +247,8 @@ Result<Task> compile_task(const TaskSpec& spec, const ModelInfo& info, double dt
   for (const auto& [list, count] :
        {std::pair{"observation", spec.observation.size()}, std::pair{"reward", spec.reward.size()},
         std::pair{"termination", spec.termination.size()}, std::pair{"truncation", spec.truncation.size()},
-        std::pair{"start", spec.start.size()}, std::pair{"command", spec.command.size()}}) {
+        std::pair{"start", spec.start.size()}, std::pair{"command", spec.command.size()},
+        std::pair{"push", spec.push.size()}}) {
     if (Status s = check_count(list, count); !s.ok()) return s.error();
   }
   if (spec.max_episode_steps < 0) {
@@ -251,6 +261,7 @@ Result<Task> compile_task(const TaskSpec& spec, const ModelInfo& info, double dt
   if (Status s = compile_reward(spec, parts, task); !s.ok()) return s.error();
   if (Status s = compile_ends(spec, parts, task); !s.ok()) return s.error();
   if (Status s = compile_starts(spec, info, parts, task); !s.ok()) return s.error();
+  if (Status s = compile_pushes(spec, parts, task); !s.ok()) return s.error();
   const std::int64_t carried = task.observation_size + std::int64_t(2 + task.action.delay) * task.action_size() +
                                task.command_size + task.before_size;
   if (carried > kMaxNumbers) {

@@ -56,6 +56,7 @@ Episodes::Episodes(std::shared_ptr<const Task> task, const Batch& batch, std::sp
   for (std::size_t i = 0; i < worlds_.size(); ++i) {
     worlds_[i].seed = seeds[i];
     worlds_[i].commands.resize(task_->command.size());
+    worlds_[i].pushes.resize(task_->push.size());
     worlds_[i].memory.resize(layout_.end);
   }
 }
@@ -172,6 +173,7 @@ Status Episodes::plan(const Batch& batch, std::uint64_t changes, StepPlan& plan)
           action.offset[i] + action.scale[i] * within(given[i], action.lower[i], action.upper[i]);
     }
   }
+  if (Status s = push_worlds(batch, plan); !s.ok()) return s;
   // A client set the state, or stepped, since: a rate begins at what is there now.
   if (changes != changes_ && task_->before_size > 0) {
     if (Status s = read_before(batch, plan.stepping_worlds); !s.ok()) return s;
@@ -262,6 +264,7 @@ void Episodes::finish_world(World& w, std::uint32_t outcome, std::size_t row, St
   }
   keep_before(w);
   draw_commands(w);
+  draw_pushes(w);
   observe(w, false);
   w.total += answer.reward[row];
   w.ended = terminated || truncated;

@@ -28,6 +28,7 @@ struct StepPlan {
   std::vector<std::size_t> stepping;  // rows of `worlds` that are stepped; the others begin an episode
   std::vector<std::int32_t> stepping_worlds;
   std::vector<double> control;  // [stepping, actuators]
+  std::vector<double> wrench;   // of pushes, [stepping, bodies of the fields, 6]; empty: there are none
   std::vector<std::vector<std::byte>> fields;
   std::vector<OutputView> views;  // of the fields, by rows of `stepping`
 };
@@ -75,7 +76,7 @@ class Episodes {
   Status check(std::string_view bytes) const;
 
  private:
-  struct Command {
+  struct Clock {
     std::int64_t next = 0, draws = 0;  // step of the episode at which it is drawn again; how often it was
   };
   struct World {
@@ -83,7 +84,8 @@ class Episodes {
     std::int64_t episode = -1, length = 0;
     double total = 0;
     bool ended = false;
-    std::vector<Command> commands;
+    std::vector<Clock> commands;
+    std::vector<Clock> pushes;   // the step at which the next begins, or began; how many are over
     std::vector<double> memory;  // observation, action, previous action, actions that wait, commands, state before
   };
   // Where the parts of World::memory begin.
@@ -100,6 +102,9 @@ class Episodes {
   Status read_before(const Batch& batch, std::span<const std::int32_t> worlds);
   Status perturb(Batch& batch, std::span<const std::int32_t> worlds) const;
   void draw_commands(World& world);
+  void draw_pushes(World& world);                                // those that are to come
+  bool is_pushed(const World& world, std::size_t term) const;    // in its next step
+  Status push_worlds(const Batch& batch, StepPlan& plan) const;  // makes the plan's wrenches
   void observe(World& world, bool first);
   void keep_before(World& world);
   double reward_of(const RewardTerm& term, const World& world, bool terminated);

@@ -9,6 +9,7 @@ namespace axion::server::task {
 namespace {
 
 constexpr std::uint32_t kVersion = 1;
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;  // of an episode that a snapshot may claim
 
 template <typename T>
 void append(std::string& bytes, const T& value) {
@@ -36,12 +37,19 @@ std::uint64_t layout_mark(const Task& task) {
                          task.before_size, static_cast<int>(task.command.size())}) {
     mark = (mark ^ static_cast<std::uint64_t>(part)) * 1099511628211u;
   }
+  // Parts that tasks have not always had change the mark of a task that has them alone.
+  std::uint64_t kind = 0;
+  for (const std::size_t part : {task.push.size()}) {
+    ++kind;
+    if (part > 0) mark = (mark ^ (kind << 32 | part)) * 1099511628211u;
+  }
   return mark;
 }
 
 std::size_t saved_bytes(const Task& task) {
   return sizeof(kVersion) + 5 * sizeof(std::uint64_t) + sizeof(std::uint8_t) +
-         2 * sizeof(std::int64_t) * task.command.size() + sizeof(double) * static_cast<std::size_t>(task.memory_size());
+         2 * sizeof(std::int64_t) * (task.command.size() + task.push.size()) +
+         sizeof(double) * static_cast<std::size_t>(task.memory_size());
 }
 
 double drawn(const StartSpec& spec, const Random& random, std::uint64_t index) {
@@ -157,7 +165,7 @@ void Episodes::draw_commands(World& w) {
   const Random random(w.seed, static_cast<std::uint64_t>(w.episode), Stream::kCommand);
   for (std::size_t c = 0; c < w.commands.size(); ++c) {
     const CommandTerm& term = task_->command[c];
-    Command& clock = w.commands[c];
+    Clock& clock = w.commands[c];
     if (clock.draws > 0 && (clock.next == 0 || w.length < clock.next)) continue;
     const std::uint64_t first = (static_cast<std::uint64_t>(c) << 48) + (static_cast<std::uint64_t>(clock.draws) << 10);
     const bool zero = random.unit(first) < term.spec.zero_probability;
@@ -177,8 +185,10 @@ void Episodes::begin(World& w) {
   ++w.episode;
   w.length = 0, w.total = 0, w.ended = false;
   std::fill(w.memory.begin(), w.memory.end(), 0.0);
-  std::fill(w.commands.begin(), w.commands.end(), Command{});
+  std::fill(w.commands.begin(), w.commands.end(), Clock{});
+  std::fill(w.pushes.begin(), w.pushes.end(), Clock{});
   draw_commands(w);
+  draw_pushes(w);
 }
 
 Status Episodes::start(Batch& batch, std::span<const std::int32_t> worlds) {
@@ -199,9 +209,8 @@ std::string Episodes::save(std::int32_t index) const {
   append(bytes, w.length);
   append(bytes, w.total);
   append(bytes, static_cast<std::uint8_t>(w.ended));
-  for (const Command& command : w.commands) {
-    append(bytes, command.next);
-    append(bytes, command.draws);
+  for (const std::vector<Clock>* clocks : {&w.commands, &w.pushes}) {
+    for (const Clock& clock : *clocks) append(bytes, clock.next), append(bytes, clock.draws);
   }
   for (const double number : w.memory) append(bytes, number);
   return bytes;
@@ -215,10 +224,11 @@ Status Episodes::check(std::string_view bytes) const {
   take<std::uint64_t>(bytes);  // any seed
   const auto episode = take<std::int64_t>(bytes), length = take<std::int64_t>(bytes);
   const auto total = take<double>(bytes);
-  bool valid = episode >= -1 && length >= 0 && std::isfinite(total) && take<std::uint8_t>(bytes) <= 1;
-  for (std::size_t c = 0; c < task_->command.size(); ++c) {
+  bool valid =
+      episode >= -1 && length >= 0 && length <= kMostSteps && std::isfinite(total) && take<std::uint8_t>(bytes) <= 1;
+  for (std::size_t c = 0; c < task_->command.size() + task_->push.size(); ++c) {
     const auto next = take<std::int64_t>(bytes), draws = take<std::int64_t>(bytes);
-    valid = valid && next >= 0 && draws >= 0;
+    valid = valid && next >= 0 && next <= 2 * kMostSteps && draws >= 0 && draws <= kMostSteps;
   }
   for (std::size_t i = 0; i < layout_.end; ++i) {
     const bool finite = std::isfinite(take<double>(bytes));
@@ -236,9 +246,8 @@ Status Episodes::load(std::int32_t index, std::string_view bytes) {
   w.length = take<std::int64_t>(bytes);
   w.total = take<double>(bytes);
   w.ended = take<std::uint8_t>(bytes) != 0;
-  for (Command& command : w.commands) {
-    command.next = take<std::int64_t>(bytes);
-    command.draws = take<std::int64_t>(bytes);
+  for (std::vector<Clock>* clocks : {&w.commands, &w.pushes}) {
+    for (Clock& clock : *clocks) clock.next = take<std::int64_t>(bytes), clock.draws = take<std::int64_t>(bytes);
   }
   for (double& number : w.memory) number = take<double>(bytes);
   return {};

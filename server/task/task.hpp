@@ -79,6 +79,11 @@ struct CommandTerm {
   int start = 0, size = 0;  // among all commands'
 };
 
+struct PushTerm {
+  PushSpec spec;
+  std::vector<std::vector<int>> targets;  // bodies of the fields that each is of; one of a force
+};
+
 struct Task {
   Robot robot;
   TaskSpec spec{};
@@ -89,6 +94,7 @@ struct Task {
   int keyframe = -1;
   std::vector<StartTerm> start{};
   std::vector<CommandTerm> command{};
+  std::vector<PushTerm> push{};
   std::vector<Field> fields{};  // that are read of a state, without repetition
   std::vector<int> field_sizes{};
   bool reads_contacts = false;

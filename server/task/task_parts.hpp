@@ -6,6 +6,7 @@
 
 #include "engine/engine.hpp"
 
+#include "server/task/patterns.hpp"
 #include "server/task/task.hpp"
 
 namespace axion::server::task {
@@ -26,6 +27,9 @@ class PartCompiler {
   Result<std::vector<int>> actuators(const std::vector<std::string>& names) const;
   Result<StartTerm> start(const std::string& path, const StartSpec& spec) const;
   Result<CommandTerm> command(const std::string& path, const CommandSpec& spec) const;
+  Result<PushTerm> push(const std::string& path, const PushSpec& spec);
+  // Indices into Robot::bodies of names and patterns.
+  Result<std::vector<int>> bodies(const std::string& path, const std::vector<std::string>& given);
 
  private:
   Status resolve(const std::string& path, const QuantitySpec& spec, Quantity& out);
@@ -34,6 +38,7 @@ class PartCompiler {
 
   const ModelInfo& info_;
   Task& task_;
+  NameFinder names_;
   std::int64_t read_ = 0;  // numbers of all quantities: the device waits while they are read
 };
 

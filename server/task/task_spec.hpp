@@ -111,6 +111,19 @@ struct CommandSpec {
   double zero_probability = 0;
 };
 
+enum class PushOf : std::uint8_t { kForce, kVelocity };
+enum class PushDirection : std::uint8_t { kHorizontal, kAny, kAxis };
+
+struct PushSpec {
+  PushOf of = PushOf::kForce;
+  std::vector<std::string> bodies;  // names and patterns
+  int least_steps = 0, most_steps = 0;
+  int steps = 1;
+  double lower = 0, upper = 0;  // N or m/s
+  PushDirection direction = PushDirection::kHorizontal;
+  model::Vec3d axis{0, 0, 0};
+};
+
 enum class Autoreset : std::uint8_t { kNextStep, kSameStep, kDisabled };
 
 struct TaskSpec {
@@ -122,6 +135,7 @@ struct TaskSpec {
   std::string keyframe;  // empty: the initial state
   std::vector<StartSpec> start;
   std::vector<CommandSpec> command;
+  std::vector<PushSpec> push;
   Autoreset autoreset = Autoreset::kNextStep;
 };
 
