@@ -45,8 +45,7 @@ Result<std::vector<int>> NameFinder::find(const std::string& path, const std::st
                                           const std::vector<std::string>& known) {
   std::vector<int> indices;
   std::vector<bool> taken(known.size());
-  std::size_t characters = known.size();
-  for (const std::string& name : known) characters += name.size();
+  std::size_t characters = 0;  // of all that is known; counted where there is a pattern
   for (std::size_t i = 0; i < given.size(); ++i) {
     const std::string at = path + "[" + std::to_string(i) + "]";
     const std::string& name = given[i];
@@ -62,6 +61,7 @@ Result<std::vector<int>> NameFinder::find(const std::string& path, const std::st
     if (name.size() > kMaxPattern) {
       return invalid_argument(at, "is a pattern of " + std::to_string(name.size()) + " characters; at most 256");
     }
+    for (std::size_t k = 0; characters == 0 && k < known.size(); ++k) characters += known[k].size() + 1;
     work_ += name.size() * characters;
     if (work_ > kMaxWork) return invalid_argument(at, "is beyond what patterns of a task may compare");
     bool matched = false;

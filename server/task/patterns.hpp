@@ -18,7 +18,7 @@ bool matches_pattern(std::string_view pattern, std::string_view name);
 class NameFinder {
  public:
   // Indices into `known`, in the order of `given`, each once. What is no name in `known` is a pattern, whose matches
-  // come in the order of `known`; those that are there already are left out. A name that is given twice is refused, so
+  // come in the order of `known`; a match that is there already is left out. A name that is given twice is refused, so
   // is a pattern without a match, by `path` and its index: "bodies[1]". `what` is for errors: "body".
   Result<std::vector<int>> find(const std::string& path, const std::string& what, const std::vector<std::string>& given,
                                 const std::vector<std::string>& known);

@@ -28,10 +28,8 @@ Vec3 direction_of(const PushSpec& spec, const Random& random, std::uint64_t firs
 }  // namespace
 
 Result<std::vector<int>> PartCompiler::bodies(const std::string& path, const std::vector<std::string>& given) {
-  std::vector<std::string> known;
-  for (const BodyPart& part : task_.robot.bodies) known.push_back(part.name);
   if (given.empty()) return invalid_argument(path, "is empty");
-  return names_.find(path, "body", given, known);
+  return names_.find(path, "body", given, task_.robot.body_names);
 }
 
 Result<PushTerm> PartCompiler::push(const std::string& path, const PushSpec& spec) {

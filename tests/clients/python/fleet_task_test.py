@@ -11,7 +11,14 @@ from task_test import CART, cart_task
 
 WORLDS = 11
 PARTS = ("observation", "reward", "terms", "terminated", "truncated", "ended_by", "episode_return", "episode_length", "episode",
-         "final_rows", "final_observation", "time", "step_index", "outcome")
+         "final_rows", "final_observation", "time", "step_index", "outcome", "privileged_observation", "final_privileged_observation",
+         "level")
+# What worlds carry besides: pushes that are to come, numbers that were drawn, what is observed late, levels.
+CARRIED = {"push": [{"bodies": ["*"], "least_steps": 2, "most_steps": 6, "steps": 2, "upper": 3}],
+           "privileged_observation": [{"quantity": {"field": "joint_velocity"}, "most_delay": 3}, {"quantity": {"curriculum": "reach"}}],
+           "curriculum": [{"name": "reach", "command": "goal", "first_lower": [-0.2], "first_upper": [0.2], "levels": 4,
+                           "reward_term": "near", "promote_above": 0.3, "demote_below": 0.1, "most_first_level": 1}]}
+DRAWN = {"draw": [{"name": "mass", "parameter": "body_mass", "operation": "DRAW_OPERATION_SCALE", "lower": 0.5, "upper": 2}]}
 
 
 @unittest.skipUnless(AXIOND, "AXION_AXIOND does not name the server's program")
@@ -26,7 +33,8 @@ class TasksOfAFleet(unittest.TestCase):
         self.servers[which].process.wait()
 
     def batch(self, of, autoreset="AUTORESET_SAME_STEP", **choices):
-        model, task = of.create_model(mjcf=CART), cart_task(autoreset=autoreset)
+        draws = {} if "parameters" in choices else DRAWN
+        model, task = of.create_model(mjcf=CART), cart_task(autoreset=autoreset, **CARRIED, **draws)
         return self.enterContext(of.create_batch(model, WORLDS, 0.005, task=task, seed=7, **choices))
 
     def asked(self, batch, events=None):
@@ -61,7 +69,7 @@ class TasksOfAFleet(unittest.TestCase):
         for mode in ("AUTORESET_NEXT_STEP", "AUTORESET_SAME_STEP"):
             self.setUp()
             expected = self.asked(self.batch(self.fleet._members[2].client, mode))
-            self.assertTrue(any(array.any() for array in expected[3::15]))
+            self.assertTrue(any(array.any() for array in expected[3::18]))
             for every in (3, 1000):
                 with self.subTest(mode=mode, checkpoint_every=every):
                     self.setUp()

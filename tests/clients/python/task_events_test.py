@@ -141,5 +141,107 @@ class Pushes(EventsCase):
             ({"push": [good] * 300}, "task.push: may have at most 256 entries")])
 
 
+DRAWS = [{"name": "mass", "parameter": "body_mass", "of": ["cart", "b*"], "operation": "DRAW_OPERATION_SCALE",
+          "distribution": "DRAW_DISTRIBUTION_LOG_UNIFORM", "lower": 0.25, "upper": 4},
+         {"name": "friction", "parameter": "shape_friction", "lower": 0.4, "upper": 1.2, "together": True},
+         {"name": "damping", "parameter": "axis_damping", "of": ["rail"], "operation": "DRAW_OPERATION_ADD", "lower": 0, "upper": 2},
+         {"name": "kp", "parameter": "actuator_kp", "operation": "DRAW_OPERATION_SCALE", "lower": 0.8, "upper": 1.2},
+         {"name": "weight", "parameter": "gravity", "start": 2, "lower": -10, "upper": -9}]
+
+
+class Draws(EventsCase):
+    OBSERVED = [{"quantity": {"draw": term["name"]}} for term in DRAWS]
+
+    def test_numbers_are_drawn_for_each_episode_and_observed(self):
+        spec = task(draw=DRAWS, max_episode_steps="4")
+        spec["observation"] = self.OBSERVED + [CART]
+        batch = self.batch(200, spec)
+        model = {name: values[0] for name, values in self.batch(1, task()).get_parameters().items()}
+        seen, own = batch.begin_episodes(seeds=range(200)), batch.get_parameters()
+        mass, friction, damping, kp, weight = np.split(seen[:, :6], [2, 3, 4, 5], axis=1)
+        self.assertTrue((mass >= 0.25).all() and (mass <= 4).all())
+        self.assertLess(abs(np.log(mass).mean()), 5 * np.log(16) / np.sqrt(12 * mass.size))  # evenly in the logarithm
+        self.assertGreater(np.log(mass).std(), 0.7)
+        np.testing.assert_array_equal(own["body_mass"], np.stack([2 * mass[:, 0], np.full(200, 1.0), 4 * mass[:, 1]], axis=1))
+        np.testing.assert_allclose(own["body_inertia"][:, 2], model["body_inertia"][2] * mass[:, 1:], rtol=1e-12)
+        np.testing.assert_array_equal(own["body_inertia"][:, 1], np.tile(model["body_inertia"][1], (200, 1)))
+        np.testing.assert_array_equal(own["shape_friction"], np.tile(friction, (1, 4)))
+        np.testing.assert_array_equal(own["axis_damping"], np.stack([np.zeros(200), 1 + damping[:, 0]], axis=1))
+        np.testing.assert_array_equal(own["actuator_kp"][:, 1:], 3 * kp)
+        np.testing.assert_array_equal(own["gravity"][:, 2:], weight)
+        for values, lower, upper in ((friction, 0.4, 1.2), (damping, 0, 2), (kp, 0.8, 1.2), (weight, -10, -9)):
+            self.assertTrue((values >= lower).all() and (values <= upper).all())
+            self.assertLess(abs(values.mean() - (lower + upper) / 2), 5 * (upper - lower) / np.sqrt(12 * 200))
+        force = np.tile([8.0, 0.0], (200, 1))
+        speed = [batch.step_task(force).observation[:, 6] for _ in range(3)][-1]  # m v' = F - c v
+        rate = own["axis_damping"][:, 1] / own["body_mass"][:, 2]
+        np.testing.assert_allclose(speed, 8 / own["axis_damping"][:, 1] * (1 - np.exp(-rate * 0.03)), rtol=0.1)
+        other = self.batch(1, spec)
+        np.testing.assert_array_equal(other.begin_episodes(seeds=[123])[0], seen[123])
+        for _ in range(2):
+            batch.step_task(force)  # the episodes end, and others begin
+        again = batch.get_parameters("body_mass")["body_mass"]
+        self.assertTrue((again[:, [0, 2]] != own["body_mass"][:, [0, 2]]).all())
+
+    def test_worlds_with_draws_go_on_from_snapshots_and_restarts(self):
+        spec = task(draw=DRAWS, max_episode_steps="5", push=[{"bodies": ["cart"], "least_steps": 1, "most_steps": 2, "upper": 9}])
+        batch, other = self.batch(3, spec, seed=3), self.batch(2, spec, seed=77)
+        whole = self.run_steps(batch, 17)
+        with tempfile.TemporaryDirectory() as state:
+            server = AxiondProcess(AXIOND, f"--state_dir={state}")
+            with axion.Client(server.address) as client:
+                begun = client.create_batch(client.create_model(mjcf=SCENE), 3, 0.005, task=spec, precision="float64", seed=3)
+                np.testing.assert_array_equal(self.run_steps(begun, 8), whole[:8])
+                name, snapshot = begun.name, begun.get_state("snapshot")["snapshot"]
+            self.assertEqual(server.stop(), 0)
+            server = AxiondProcess(AXIOND, f"--state_dir={state}")
+            with axion.Client(server.address) as client:
+                np.testing.assert_array_equal(self.run_steps(client.get_batch(name), 9), whole[8:])
+            self.assertEqual(server.stop(), 0)
+        other.set_state(snapshot=snapshot[[2, 0]])
+        np.testing.assert_array_equal(self.run_steps(other, 9), whole[8:][:, [2, 0]])
+
+    def test_a_world_whose_numbers_make_no_model_has_the_models_own(self):
+        # Each alone is fine; an upper limit below the lower one is not.
+        scene = SCENE.replace('name="hinge" axis', 'name="hinge" limited="true" range="-60 60" axis')
+        draws = [{"name": f"{side}", "parameter": f"axis_{side}", "of": ["hinge"], "lower": -0.9, "upper": 0.9}
+                 for side in ("lower", "upper")]
+        model = self.client.create_model(mjcf=scene)
+        spec = {**task(draw=draws), "observation": [{"quantity": {"draw": "lower"}}, {"quantity": {"draw": "upper"}}]}
+        batch = self.enterContext(self.client.create_batch(model, 100, 0.005, task=spec, precision="float64"))
+        seen, own = batch.begin_episodes(seeds=range(100)), batch.get_parameters(["axis_lower", "axis_upper"])
+        limits = np.stack([own["axis_lower"][:, 0], own["axis_upper"][:, 0]], axis=1)
+        np.testing.assert_array_equal(seen, limits)
+        refused = np.abs(limits[:, 0]) > 1
+        self.assertTrue(25 < refused.sum() < 75)
+        np.testing.assert_allclose(limits[refused], np.tile([-np.pi / 3, np.pi / 3], (refused.sum(), 1)))
+        self.assertTrue((limits[~refused, 0] < limits[~refused, 1]).all())
+
+    def test_mistakes_are_named(self):
+        good = {"name": "mass", "parameter": "body_mass", "lower": 1, "upper": 2}
+
+        def draw(**changes):
+            return {"draw": [good, {**good, "name": "other", **changes}]}
+        self.assert_refused([
+            (draw(name=""), r"task.draw\[1\].name: is empty"), (draw(name="mass"), r'task.draw\[1\].name: is "mass" again'),
+            (draw(parameter="weight"), r"task.draw\[1\].parameter: .*weight"),
+            (draw(of=["cart", "wheel"]), r'task.draw\[1\].of\[1\]: unknown body "wheel"'),
+            (draw(of=[""]), r"task.draw\[1\].of\[0\]: unknown body"),
+            (draw(parameter="gravity", of=["cart"]), r"task.draw\[1\].of: is given, but gravity is of the world"),
+            (draw(parameter="axis_lower"), r"task.draw\[1\].of: has nothing with a use for axis_lower"),
+            (draw(parameter="actuator_kp", of=["drive"]), r"task.draw\[1\].of: has nothing with a use"),
+            (draw(operation=4), r"task.draw\[1\].operation: is 4"), (draw(distribution=3), r"task.draw\[1\].distribution: is 3"),
+            (draw(distribution=2, lower=0), r"task.draw\[1\].lower: is 0"), (draw(upper=0.5), r"task.draw\[1\].upper: is 0.5"),
+            (draw(lower="NaN"), r"task.draw\[1\].lower: is nan"),
+            (draw(start=2), r"task.draw\[1\].start: is 2"), (draw(lower=-1), r"task.draw\[1\].lower: makes no model: .*mass"),
+            (draw(parameter="shape_restitution", upper=7), r"task.draw\[1\].upper: makes no model: .*restitution"),
+            ({"draw": [{**good, "name": str(i)} for i in range(40)]}, "task.draw: has 40 entries; at most 32")])
+        batch = self.batch(2, task(draw=[good]))
+        with self.assertRaisesRegex(axion.InvalidArgumentError, "parameters: are given, but the task draws"):
+            batch.reset(parameters={"gravity": np.zeros((2, 3))})
+        with self.assertRaisesRegex(axion.InvalidArgumentError, "overrides.parameters: are given, but the task draws"):
+            self.batch(2, task(draw=[good]), parameters={"gravity": np.zeros((2, 3))})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -250,7 +250,7 @@ class Episodes(TaskCase):
             ({"observation": [{"quantity": quantity, "noise": -1}]}, r"task.observation\[0\].noise: is -1"),
             ({"observation": [{"quantity": quantity, "history": 100000}]}, r"task.observation\[0\].history"),
             ({"reward": [{"weight": 1, "quantity": quantity}]}, r"task.reward\[0\].name: is empty"),
-            ({"reward": [{"name": "a", "measure": 9, "quantity": quantity}]}, r"task.reward\[0\].measure: is 9"),
+            ({"reward": [{"name": "a", "measure": 10, "quantity": quantity}]}, r"task.reward\[0\].measure: is 10"),
             ({"reward": [{"name": "a", "measure": "MEASURE_TRACKING", "quantity": quantity}]}, r"task.reward\[0\].tracking_width: is 0"),
             ({"reward": [{"name": "a", "quantity": quantity, "target": {**quantity, "count": 1}}]}, r"task.reward\[0\].target: has 1"),
             ({"reward": [{"name": "a", "quantity": {"command": "aim"}}]}, r'unknown command "aim", the task has goal'),
