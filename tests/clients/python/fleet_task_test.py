@@ -7,18 +7,12 @@ import numpy as np
 import axion
 from axion.fleet_results import world_seeds
 from axiond_case import AXIOND, AxiondProcess
-from task_test import CART, cart_task
+from task_test import CARRIED, CART, DRAWN, cart_task
 
 WORLDS = 11
 PARTS = ("observation", "reward", "terms", "terminated", "truncated", "ended_by", "episode_return", "episode_length", "episode",
          "final_rows", "final_observation", "time", "step_index", "outcome", "privileged_observation", "final_privileged_observation",
          "level")
-# What worlds carry besides: pushes that are to come, numbers that were drawn, what is observed late, levels.
-CARRIED = {"push": [{"bodies": ["*"], "least_steps": 2, "most_steps": 6, "steps": 2, "upper": 3}],
-           "privileged_observation": [{"quantity": {"field": "joint_velocity"}, "most_delay": 3}, {"quantity": {"curriculum": "reach"}}],
-           "curriculum": [{"name": "reach", "command": "goal", "first_lower": [-0.2], "first_upper": [0.2], "levels": 4,
-                           "reward_term": "near", "promote_above": 0.3, "demote_below": 0.1, "most_first_level": 1}]}
-DRAWN = {"draw": [{"name": "mass", "parameter": "body_mass", "operation": "DRAW_OPERATION_SCALE", "lower": 0.5, "upper": 2}]}
 
 
 @unittest.skipUnless(AXIOND, "AXION_AXIOND does not name the server's program")
