@@ -13,6 +13,7 @@ namespace {
 
 using schedule::invalid_field;
 
+constexpr std::int64_t kMostNumbersWorkedOut = std::int64_t{1} << 24;
 constexpr std::size_t kMaxTaskBytes = 1 << 20;  // of a quarter of what a client of gRPC takes unless it is told more
 
 // An enumeration of the message whose first value stands for the second, as one of ours that begins with that.
@@ -291,6 +292,18 @@ absl::Status take_action_and_commands(const v1::TaskSpec& from, task::TaskSpec& 
   return absl::OkStatus();
 }
 
+// Numbers of all worlds from which what they step with follows, where a task draws some of them. The device waits for
+// it, a second or two at most, where the episodes of all worlds end in one step.
+std::int64_t numbers_worked_out(const task::Task& task, const schedule::BatchInfo& info) {
+  std::int64_t numbers = 0;
+  for (int p = 0; p < kParameterCount; ++p) {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : parameter_shape(info.model->info(), static_cast<Parameter>(p))) count *= extent;
+    numbers += count;
+  }
+  return task.draw.empty() ? 0 : numbers * info.world_count;
+}
+
 }  // namespace
 
 absl::StatusOr<task::TaskSpec> to_task(const v1::TaskSpec& message) {
@@ -331,6 +344,10 @@ absl::Status set_task(const v1::TaskSpec& message, std::int64_t max_steps, sched
   }
   auto compiled = task::compile_task(*spec, info.model->info(), info.dt);
   if (!compiled.ok()) return schedule::from_engine(compiled.error(), "task");
+  if (const std::int64_t drawn = numbers_worked_out(compiled.value(), info); drawn > kMostNumbersWorkedOut) {
+    return invalid_field("task.draw", absl::StrCat("has ", drawn, " numbers of all worlds to be worked out; at most ",
+                                                   kMostNumbersWorkedOut));
+  }
   info.task = std::make_shared<const task::Task>(std::move(compiled).value());
   info.task_message = known.SerializeAsString();
   return absl::OkStatus();

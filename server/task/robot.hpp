@@ -51,8 +51,8 @@ struct Robot {
   std::vector<Coordinates> joints;       // of each of them
   std::vector<BodyPart> bodies;
   std::vector<std::string> body_names;  // of each of them
-  std::vector<Vec3> p_BoBcm;       // of the bodies of the fields
-  std::vector<int> body_of_shape;  // index into `bodies`; -1: the world
+  std::vector<Vec3> p_BoBcm;            // of the bodies of the fields
+  std::vector<int> body_of_shape;       // index into `bodies`; -1: the world
   std::vector<FreeRoot> free_roots;
   std::vector<EffortShare> efforts;
   double mass = 0;  // kg

@@ -1,5 +1,6 @@
 """What a task does to worlds of itself: pushes, and parameters that episodes draw; see axiond_case.py."""
 
+import pathlib
 import tempfile
 import unittest
 
@@ -8,6 +9,7 @@ import numpy as np
 import axion
 from axiond_case import AXIOND, AxiondCase, AxiondProcess
 
+QUADRUPED = pathlib.Path(__file__).resolve().parents[3] / "clients" / "examples" / "models" / "quadruped.xml"
 # A free ball with a pendulum on it, far above the floor, a slide, and a floor.
 SCENE = """<mujoco><option gravity="0 0 0"/><worldbody><geom name="floor" type="plane" size="0 0 1"/>
   <body name="ball" pos="0 0 50"><freejoint name="free"/><geom name="ball" type="sphere" size="0.1" mass="2"/>
@@ -239,6 +241,9 @@ class Draws(EventsCase):
         batch = self.batch(2, task(draw=[good]))
         with self.assertRaisesRegex(axion.InvalidArgumentError, "parameters: are given, but the task draws"):
             batch.reset(parameters={"gravity": np.zeros((2, 3))})
+        with self.assertRaisesRegex(axion.InvalidArgumentError, "task.draw: has .* numbers of all worlds"):
+            self.client.create_batch(self.client.create_model(path=QUADRUPED), 60000, task={
+                "observation": [{"quantity": {"field": "time"}}], "draw": [good]})
         with self.assertRaisesRegex(axion.InvalidArgumentError, "overrides.parameters: are given, but the task draws"):
             self.batch(2, task(draw=[good]), parameters={"gravity": np.zeros((2, 3))})
 
