@@ -222,6 +222,13 @@ class Rewards(TermsCase):
         np.testing.assert_allclose(terms[:, 0], np.where(np.arange(40) == down, 0.01 * down - 0.1, 0), atol=1e-12)
         np.testing.assert_array_equal(terms[:, 1], seen[:, 0] + seen[:, 1])
 
+    def test_a_world_whose_rewards_are_beyond_all_numbers_has_a_snapshot(self):
+        reward = [{"name": "beyond", "weight": 1, "measure": "MEASURE_EXPONENTIAL", "quantity": {"field": "time", "offset": [1000]}}]
+        batch, other = (self.batch(1, {"observation": [CONTROL], "reward": reward}) for _ in range(2))
+        self.assertEqual(batch.step_task(np.zeros((1, 3))).episode_return[0], np.inf)
+        other.set_state(snapshot=batch.get_state("snapshot")["snapshot"])
+        self.assertEqual(other.step_task(np.zeros((1, 3))).episode_length[0], 2)
+
     def test_clocks_run_with_the_episode(self):
         spec = {"observation": [{"quantity": {"phase": "gait"}}, {"quantity": {"phase": "gait", "function": "FUNCTION_SINE"}}],
                 "phase": [{"name": "other", "least_period": 1}, {"name": "gait", "least_period": 0.2, "most_period": 0.4,
