@@ -53,6 +53,20 @@ class TaskResult : public StepResult {
   absl::StatusOr<std::span<const T>> final_observation() const {
     return final_rows().empty() ? std::span<const T>() : view<T>(task().final_observation());
   }
+  // [n, p], of TaskSpec.privileged_observation; empty without it.
+  template <typename T>
+  absl::StatusOr<std::span<const T>> privileged_observation() const {
+    return task().has_privileged_observation() ? view<T>(task().privileged_observation()) : std::span<const T>();
+  }
+  template <typename T>
+  absl::StatusOr<std::span<const T>> final_privileged_observation() const {
+    return task().has_final_privileged_observation() ? view<T>(task().final_privileged_observation())
+                                                     : std::span<const T>();
+  }
+  // [n, curricula]; empty without curricula.
+  absl::StatusOr<std::span<const std::int32_t>> level() const {
+    return task().has_level() ? view<std::int32_t>(task().level()) : std::span<const std::int32_t>();
+  }
   absl::StatusOr<std::span<const double>> reward() const { return view<double>(task().reward()); }  // [n]
   // [n, t], in the order of TaskInfo.reward_terms.
   absl::StatusOr<std::span<const double>> terms() const { return view<double>(task().terms()); }

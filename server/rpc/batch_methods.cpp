@@ -141,6 +141,9 @@ absl::StatusOr<SimulationService::Work> SimulationService::prepare_batch(UnaryCa
     if (absl::Status status = set_task(request.task(), parts_.limits.max_steps_per_request, info); !status.ok()) {
       return status;
     }
+    if (!info.task->draw.empty() && !overrides->parameters.empty()) {
+      return invalid_field("overrides.parameters", "are given, but the task draws numbers as episodes begin");
+    }
   }
   const auto spec = std::make_shared<const BatchOverrides>(*overrides);
   // Which all passes refer to lives as long as this one.

@@ -47,7 +47,14 @@ Limits make_limits() {
        {"termination", task::kMaxTerms},
        {"truncation", task::kMaxTerms},
        {"start", task::kMaxTerms},
-       {"command", task::kMaxTerms}});
+       {"command", task::kMaxTerms},
+       {"push", task::kMaxTerms},
+       {"draw", task::kMaxTerms},
+       {"privileged_observation", task::kMaxTerms},
+       {"phase", task::kMaxTerms},
+       {"curriculum", task::kMaxTerms}});
+  add(limits, *v1::RewardTerm::descriptor(), {{"factor", task::kMaxFactors}});
+  add(limits, *v1::ActionSpec::descriptor(), {{"group", task::kMaxTerms}});
   return limits;
 }
 

@@ -21,6 +21,14 @@ void fill_real_tensor(DType real, const std::vector<double>& values, std::int64_
   }
 }
 
+void fill_levels(const std::vector<std::int32_t>& levels, std::size_t count, v1::TaskAnswer& answer) {
+  if (levels.empty()) return;
+  const std::vector<std::int64_t> shape{static_cast<std::int64_t>(count),
+                                        static_cast<std::int64_t>(levels.size() / count)};
+  std::byte* at = make_tensor(DType::kInt32, shape, *answer.mutable_level());
+  std::memcpy(at, levels.data(), levels.size() * sizeof(levels[0]));
+}
+
 std::vector<double> doubles_of(const InputView& view, std::size_t rows, std::size_t width) {
   std::vector<double> values(rows * width);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -47,18 +55,29 @@ void spread(const std::vector<std::size_t>& rows, std::size_t count, std::vector
 double task_answer_bytes(const task::Task& task, std::int64_t count) {
   std::int64_t fields = 0;
   for (const int size : task.field_sizes) fields += size;
+  if (!task.push.empty()) fields += 12 * std::int64_t(task.robot.p_BoBcm.size());  // wrenches
   return static_cast<double>(count) * 8.0 *
-         static_cast<double>(2 * task.observation_size + std::int64_t(task.reward.size()) + fields +
-                             task.action_size() + std::int64_t(task.action.rest.size()) + 8);
+         static_cast<double>(2 * (task.observation_size + task.privileged_size) + std::int64_t(task.reward.size()) +
+                             fields + task.action_size() + std::int64_t(task.action.rest.size()) + 8);
 }
 
 void fill_first_observations(const schedule::BatchHandle& batch, const std::vector<std::int32_t>& worlds,
                              v1::TaskAnswer& answer) {
   const auto size = static_cast<std::size_t>(batch.info.task->observation_size);
   const std::size_t count = schedule::world_count_of(worlds, batch);
-  std::vector<double> observation(count * size);
+  const auto other = static_cast<std::size_t>(batch.info.task->privileged_size);
+  std::vector<double> observation(count * size), privileged(count * other);
+  std::vector<std::int32_t> levels;
   for (std::size_t i = 0; i < count; ++i) {
-    batch.episodes->observation(schedule::world_at(worlds, i), std::span(observation).subspan(i * size, size));
+    const std::int32_t world = schedule::world_at(worlds, i);
+    batch.episodes->observation(world, std::span(observation).subspan(i * size, size));
+    batch.episodes->privileged(world, std::span(privileged).subspan(i * other, other));
+    batch.episodes->levels(world, levels);
+  }
+  fill_levels(levels, count, answer);
+  if (other > 0) {
+    fill_real_tensor(batch.info.real, privileged, static_cast<std::int64_t>(count), static_cast<std::int64_t>(other),
+                     *answer.mutable_privileged_observation());
   }
   fill_real_tensor(batch.info.real, observation, static_cast<std::int64_t>(count), static_cast<std::int64_t>(size),
                    *answer.mutable_observation());
@@ -68,6 +87,7 @@ absl::StatusOr<bool> TaskResponder::prepare(schedule::BatchHandle& batch, schedu
   if (batch_ == nullptr) {
     batch_ = &batch;
     outputs_ = work.outputs;
+    wrench_ = work.body_wrench, mocap_pose_ = work.mocap_pose;
     const std::size_t count = schedule::world_count_of(work.world_indices, batch);
     for (std::size_t i = 0; i < count; ++i) plan_.worlds.push_back(schedule::world_at(work.world_indices, i));
     const auto actions = static_cast<std::size_t>(batch.info.task->action_size());
@@ -86,7 +106,41 @@ absl::StatusOr<bool> TaskResponder::prepare(schedule::BatchHandle& batch, schedu
                     .dtype = DType::kFloat64,
                     .world_stride = controls * sizeof(double)};
   }
+  take_inputs(work);
   return stepping > 0;
+}
+
+void TaskResponder::take_inputs(schedule::StepWork& work) {
+  const std::size_t stepping = plan_.stepping.size();
+  const auto of_stepping = [&](const InputView& given, std::size_t width, std::vector<double>& values) {
+    const std::vector<double> all = doubles_of(given, plan_.worlds.size(), width);
+    values.clear();
+    for (const std::size_t row : plan_.stepping) {
+      const auto from = all.begin() + static_cast<std::ptrdiff_t>(row * width);
+      values.insert(values.end(), from, from + static_cast<std::ptrdiff_t>(width));
+    }
+    return InputView{.data = reinterpret_cast<const std::byte*>(values.data()),
+                     .dtype = DType::kFloat64,
+                     .world_stride = width * sizeof(double)};
+  };
+  const auto width_of = [&](Field field) { return schedule::element_count(batch_->info.find(field)->shape); };
+  const bool all = stepping == plan_.worlds.size();
+  work.mocap_pose = mocap_pose_, work.body_wrench = wrench_;
+  if (mocap_pose_.data != nullptr && !all) {
+    work.mocap_pose = of_stepping(mocap_pose_, width_of(Field::kMocapPose), mocaps_);
+  }
+  if (wrench_.data == nullptr && plan_.wrench.empty()) return;
+  if (all && plan_.wrench.empty()) return;
+  const std::size_t width = width_of(Field::kBodyVelocity);
+  if (wrench_.data == nullptr) {
+    wrenches_ = plan_.wrench;
+  } else {
+    of_stepping(wrench_, width, wrenches_);
+    for (std::size_t i = 0; i < plan_.wrench.size(); ++i) wrenches_[i] += plan_.wrench[i];
+  }
+  work.body_wrench = {.data = reinterpret_cast<const std::byte*>(wrenches_.data()),
+                      .dtype = DType::kFloat64,
+                      .world_stride = width * sizeof(double)};
 }
 
 void TaskResponder::spread_rows(schedule::StepAnswer& answer) const {
@@ -134,6 +188,11 @@ void TaskResponder::fill(const task::StepAnswer& answer) {
   const task::Task& t = *batch_->info.task;
   const auto count = static_cast<std::int64_t>(plan_.worlds.size());
   fill_real_tensor(batch_->info.real, answer.observation, count, t.observation_size, *out.mutable_observation());
+  if (t.privileged_size > 0) {
+    fill_real_tensor(batch_->info.real, answer.privileged, count, t.privileged_size,
+                     *out.mutable_privileged_observation());
+  }
+  fill_levels(answer.level, plan_.worlds.size(), out);
   fill_tensor(answer.reward, std::vector<std::int64_t>{count}, *out.mutable_reward());
   fill_tensor(answer.terms, std::vector<std::int64_t>{count, static_cast<std::int64_t>(t.reward.size())},
               *out.mutable_terms());
@@ -147,6 +206,9 @@ void TaskResponder::fill(const task::StepAnswer& answer) {
   out.mutable_final_rows()->Assign(answer.final_rows.begin(), answer.final_rows.end());
   fill_real_tensor(batch_->info.real, answer.final_observation, static_cast<std::int64_t>(answer.final_rows.size()),
                    t.observation_size, *out.mutable_final_observation());
+  if (t.privileged_size == 0) return;
+  fill_real_tensor(batch_->info.real, answer.final_privileged, static_cast<std::int64_t>(answer.final_rows.size()),
+                   t.privileged_size, *out.mutable_final_privileged_observation());
 }
 
 absl::Status TaskResponder::complete(schedule::StepAnswer& answer) {

@@ -37,6 +37,8 @@ class TaskResponder final : public schedule::StepSink {
   absl::Status complete(schedule::StepAnswer& answer);
   // Rows of what was stepped, one after the other, become rows of the worlds asked for.
   void spread_rows(schedule::StepAnswer& answer) const;
+  // Wrenches and mocap poses of the request by rows of what is stepped, and pushes added to the wrenches.
+  void take_inputs(schedule::StepWork& work);
   // Worlds in which an episode has begun are answered as they stand now.
   absl::Status read_restarted(const std::vector<std::int32_t>& rows, schedule::StepAnswer& answer) const;
   void fill(const task::StepAnswer& answer);
@@ -45,7 +47,9 @@ class TaskResponder final : public schedule::StepSink {
   const std::unique_ptr<StepResponder> responder_;
   schedule::BatchHandle* batch_ = nullptr;
   task::StepPlan plan_;
-  std::vector<OutputView> outputs_;  // that the request asked for
+  std::vector<OutputView> outputs_;        // that the request asked for
+  InputView wrench_, mocap_pose_;          // that it gave
+  std::vector<double> wrenches_, mocaps_;  // for what is stepped
 };
 
 }  // namespace axion::server::rpc

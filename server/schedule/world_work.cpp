@@ -40,6 +40,8 @@ std::int64_t episode_bytes(const BatchInfo& info) {
          info.world_count * (std::int64_t(sizeof(double)) * task.memory_size() + 256);
 }
 
+bool draws_numbers(const BatchHandle& batch) { return batch.info.task != nullptr && !batch.info.task->draw.empty(); }
+
 absl::Status make_episodes(BatchHandle& batch) {
   if (batch.info.task == nullptr) return absl::OkStatus();
   if (absl::Status fits = batch.kept.grow(episode_bytes(batch.info), "the task"); !fits.ok()) return fits;
@@ -49,7 +51,11 @@ absl::Status make_episodes(BatchHandle& batch) {
     seeds.push_back(world_seed(batch.info.seed, static_cast<std::uint64_t>(world)));
   }
   batch.episodes = std::make_unique<task::Episodes>(batch.info.task, *batch.engine, seeds);
-  return absl::OkStatus();
+  const Status taken = batch.episodes->take_model(*batch.engine);
+  if (!taken.ok()) return from_engine(taken.error(), "task");
+  // Each episode gives its world numbers: all that these can take is counted from the start.
+  if (!draws_numbers(batch) || batch.memory.bytes() == 0) return absl::OkStatus();
+  return batch.memory.grow(batch.engine->memory_bound() - batch.memory.bytes(), "the worlds' own numbers");
 }
 
 // The room that a batch's memory is counted in, while worlds are given numbers of their own: all that these can take,
@@ -64,7 +70,7 @@ class RoomForNumbers {
     batch_->memory.shrink(batch_->memory.bytes() - batch_->engine->memory_bytes());
   }
   absl::Status take(const StateUpdate& state) {
-    counts_ = batch_->memory.bytes() > 0 && batch_->info.device == "cpu" &&
+    counts_ = batch_->memory.bytes() > 0 && !draws_numbers(*batch_) && batch_->info.device == "cpu" &&
               (!state.parameters.empty() ||
                std::any_of(state.snapshots.begin(), state.snapshots.end(), [](auto s) { return has_own_numbers(s); }));
     const std::int64_t more = counts_ ? batch_->engine->memory_bound() - batch_->memory.bytes() : 0;
@@ -128,6 +134,9 @@ class Change {
 
   absl::Status prepare() {
     if (absl::Status status = parts_.take(*batch_, asked_.state, asked_.field); !status.ok()) return status;
+    if (begins() && draws_numbers(*batch_) && !parts_.state().parameters.empty()) {
+      return invalid_field(asked_.field + ".parameters", "are given, but the task draws numbers as the episode begins");
+    }
     if (absl::Status status = room_.take(parts_.state()); !status.ok()) return status;
     if (begins() && !is_given(parts_.state())) return absl::OkStatus();
     auto prepared =
@@ -241,7 +250,9 @@ std::vector<Pass> start_passes(std::shared_ptr<BatchHandle> batch, const BatchOv
     auto prepared = batch->engine->prepare_start(overrides);
     if (!prepared.ok()) return from_engine(prepared.error());
     *start = std::move(prepared).value();
-    return absl::OkStatus();
+    if (batch->episodes == nullptr) return absl::OkStatus();
+    const Status drawn = batch->episodes->check_draws(*batch->engine);
+    return drawn.ok() ? absl::OkStatus() : from_engine(drawn.error(), "task");
   };
   const auto make = [batch, start](Engine&, std::size_t first, std::size_t last) {
     Status status = batch->engine->make(**start, static_cast<int>(first), static_cast<int>(last));
@@ -253,9 +264,9 @@ std::vector<Pass> start_passes(std::shared_ptr<BatchHandle> batch, const BatchOv
     if (batch->episodes != nullptr) status = batch->episodes->start(*batch->engine, group);
     return status.ok() ? absl::OkStatus() : from_engine(status.error(), "task.start");
   };
-  return {
-      {.count = 1, .run = prepare, .beside = count > kFewNumbers && !overrides.parameters.empty(), .changes = false},
-      {.count = count, .run = make, .beside = false, .changes = false}};
+  const bool is_long = (count > kFewNumbers && !overrides.parameters.empty()) || draws_numbers(*batch);
+  return {{.count = 1, .run = prepare, .beside = is_long, .changes = false},
+          {.count = count, .run = make, .beside = false, .changes = false}};
 }
 
 absl::Status read_fields(const BatchHandle& batch, std::span<const std::int32_t> worlds,

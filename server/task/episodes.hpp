@@ -28,6 +28,7 @@ struct StepPlan {
   std::vector<std::size_t> stepping;  // rows of `worlds` that are stepped; the others begin an episode
   std::vector<std::int32_t> stepping_worlds;
   std::vector<double> control;  // [stepping, actuators]
+  std::vector<double> wrench;   // of pushes, [stepping, bodies of the fields, 6]; empty: there are none
   std::vector<std::vector<std::byte>> fields;
   std::vector<OutputView> views;  // of the fields, by rows of `stepping`
 };
@@ -35,6 +36,8 @@ struct StepPlan {
 // Of n worlds, in the order asked for.
 struct StepAnswer {
   std::vector<double> observation;  // [n, observation_size]
+  std::vector<double> privileged;   // [n, privileged_size]
+  std::vector<std::int32_t> level;  // [n, curricula], of the episodes that the observation belongs to
   std::vector<double> reward;       // [n]
   std::vector<double> terms;        // [n, terms]
   std::vector<std::uint8_t> terminated, truncated;
@@ -43,6 +46,7 @@ struct StepAnswer {
   std::vector<std::int64_t> episode_length, episode;
   std::vector<std::int32_t> final_rows;      // with kSameStep: which of the n have ended
   std::vector<double> final_observation;     // [final_rows, observation_size]
+  std::vector<double> final_privileged;      // [final_rows, privileged_size]
   std::vector<std::int32_t> restarted_rows;  // of the n, in which an episode has begun
 };
 
@@ -54,6 +58,10 @@ class Episodes {
   // `seeds`: one a world. No episode has begun yet.
   Episodes(std::shared_ptr<const Task> task, const Batch& batch, std::span<const std::uint64_t> seeds);
   const Task& task() const { return *task_; }
+  // Takes what the task's draws are applied to: before any world of the batch has numbers of its own.
+  Status take_model(const Batch& batch);
+  // Refused by the path of a draw whose bounds make no model. On any thread, as Batch::prepare.
+  Status check_draws(const Batch& batch) const;
 
   // Episodes of these worlds begin anew from number 0 of their seeds; start() begins them.
   void give_seeds(std::span<const std::int32_t> worlds, std::span<const std::uint64_t> seeds);
@@ -62,6 +70,9 @@ class Episodes {
   // The state of these worlds was changed within their episodes: what is observed of it is read anew.
   Status look_again(const Batch& batch, std::span<const std::int32_t> worlds);
   void observation(std::int32_t world, std::span<double> out) const;
+  void privileged(std::int32_t world, std::span<double> out) const;
+  // Appends the level of each curriculum.
+  void levels(std::int32_t world, std::vector<std::int32_t>& out) const;
 
   // `changes` grows with all that changes the batch.
   Status plan(const Batch& batch, std::uint64_t changes, StepPlan& plan);
@@ -75,7 +86,7 @@ class Episodes {
   Status check(std::string_view bytes) const;
 
  private:
-  struct Command {
+  struct Clock {
     std::int64_t next = 0, draws = 0;  // step of the episode at which it is drawn again; how often it was
   };
   struct World {
@@ -83,12 +94,16 @@ class Episodes {
     std::int64_t episode = -1, length = 0;
     double total = 0;
     bool ended = false;
-    std::vector<Command> commands;
-    std::vector<double> memory;  // observation, action, previous action, actions that wait, commands, state before
+    std::vector<Clock> commands;
+    std::vector<Clock> pushes;   // the step at which the next begins, or began; how many are over
+    std::vector<double> memory;  // as Layout says
   };
-  // Where the parts of World::memory begin.
+  bool may_be_any(std::size_t i) const;
+  // Where the parts of World::memory begin: observation, action, the one before, actions that wait, commands, state
+  // before, privileged observation, late frames, targets, draws, touching, levels, and sums that become levels.
   struct Layout {
-    std::size_t action = 0, previous = 0, waiting = 0, command = 0, before = 0, end = 0;
+    std::size_t action = 0, previous = 0, waiting = 0, command = 0, before = 0, privileged = 0, late = 0, target = 0,
+                draw = 0, tracked = 0, level = 0, result = 0, end = 0;
   };
   World& world(std::int32_t index) { return worlds_[static_cast<std::size_t>(index)]; }
   const World& world(std::int32_t index) const { return worlds_[static_cast<std::size_t>(index)]; }
@@ -100,7 +115,23 @@ class Episodes {
   Status read_before(const Batch& batch, std::span<const std::int32_t> worlds);
   Status perturb(Batch& batch, std::span<const std::int32_t> worlds) const;
   void draw_commands(World& world);
+  void draw_pushes(World& world);                                // of pushes that are to come
+  bool is_pushed(const World& world, std::size_t term) const;    // in its next step
+  Status push_worlds(const Batch& batch, StepPlan& plan) const;  // makes the plan's wrenches
   void observe(World& world, bool first);
+  void observe(World& world, bool first, const std::vector<ObservationTerm>& terms, double* out, Stream noise,
+               int whole);
+  const double* acting(const World& world, const double* action) const;
+  double control_of(const World& world, std::size_t action, double given) const;
+  Status draw_numbers(Batch& batch, std::span<const std::int32_t> worlds);
+  // `rows`: of each world a row for each parameter; `places` is what the update refers to.
+  StateUpdate drawn_update(const std::vector<std::vector<std::vector<double>>>& rows,
+                           std::vector<std::vector<double>>& places) const;
+  void rate(World& world);
+  double level_of(const World& world, int curriculum) const;  // 0 to 1; 1 of none
+  void run_clocks(const World& world);
+  void track(World& world);
+  double measure(const Measured& part, const World& world, bool terminated);
   void keep_before(World& world);
   double reward_of(const RewardTerm& term, const World& world, bool terminated);
   // `by`: index into end_names() of the first that holds, -1 if none.
@@ -114,7 +145,9 @@ class Episodes {
   std::vector<DType> field_types_;
   std::uint64_t changes_ = ~std::uint64_t{0};  // of the batch, when the state before was read
   Reading reading_;
-  std::vector<double> numbers_, values_, targets_;
+  std::vector<double> numbers_, values_, targets_, phases_, fractions_;
+  std::vector<Parameter> drawn_;             // that the task's draws change
+  std::vector<std::vector<double>> models_;  // the model's numbers of each
   std::vector<ContactInfo> contacts_;
 };
 

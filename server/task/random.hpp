@@ -34,7 +34,17 @@ inline double exponential(double x) {
 }
 
 // What numbers are drawn for.
-enum class Stream : std::uint64_t { kStart = 1, kNoise = 2, kCommand = 3 };
+enum class Stream : std::uint64_t {
+  kStart = 1,
+  kNoise = 2,
+  kCommand = 3,
+  kPush = 4,
+  kDraw = 5,
+  kDelay = 6,
+  kPhase = 7,
+  kLevel = 8,
+  kPrivileged = 9
+};
 
 // SplitMix64 (Steele, Lea, Flood 2014) as a counter-based generator: number i of a stream of an episode needs no
 // numbers before it.

@@ -142,11 +142,10 @@ Vec3 Reading::velocity_of(int body, const Vec3& p_W) const {
   return vec_at(v) + math::cross(vec_at(v + 3), p_W - com);
 }
 
-void Reading::read_body(const Quantity& q) {
+void Reading::read_body(const Quantity& q, int body, double* out) {
   place_bodies();
-  const Frame& frame = frames_[static_cast<std::size_t>(q.body)];
+  const Frame& frame = frames_[static_cast<std::size_t>(body)];
   const auto in_axes = [&](const Vec3& a) { return q.in_body_axes ? math::transpose_times(frame.R, a) : a; };
-  double* out = whole_.data();
   switch (q.kind) {
     case QuantityKind::kBodyPosition: {
       const Vec3 p = frame.p + frame.R * q.point;
@@ -160,14 +159,14 @@ void Reading::read_body(const Quantity& q) {
       put(math::transpose_times(frame.R, Vec3{0, 0, -1}), out);
       return;
     case QuantityKind::kBodyVelocity:
-      put(in_axes(velocity_of(q.body, frame.p + frame.R * q.point)), out);
+      put(in_axes(velocity_of(body, frame.p + frame.R * q.point)), out);
       return;
     case QuantityKind::kBodyAngularVelocity:
-      put(in_axes(angular_velocity_of(q.body)), out);
+      put(in_axes(angular_velocity_of(body)), out);
       return;
     default:
       add_contacts();
-      put(in_axes(force_[static_cast<std::size_t>(q.body)]), out);
+      put(in_axes(force_[static_cast<std::size_t>(body)]), out);
       return;
   }
 }
@@ -220,7 +219,23 @@ void Reading::read_whole(const Quantity& q) {
   const auto size = static_cast<std::size_t>(q.whole);
   switch (q.kind) {
     case QuantityKind::kCommand:
-      copy(world_.command.subspan(static_cast<std::size_t>(q.command), size));
+      copy(world_.command.subspan(static_cast<std::size_t>(q.at), size));
+      return;
+    case QuantityKind::kDraw:
+      copy(world_.draws.subspan(static_cast<std::size_t>(q.at), size));
+      return;
+    case QuantityKind::kPhase:
+      copy(world_.phases.subspan(static_cast<std::size_t>(q.at), size));
+      return;
+    case QuantityKind::kCurriculum:
+      copy(world_.levels.subspan(static_cast<std::size_t>(q.at), size));
+      return;
+    case QuantityKind::kBodyInContact:
+    case QuantityKind::kBodyAirTime:
+    case QuantityKind::kBodyContactTime:
+    case QuantityKind::kBodyLastAirTime:
+    case QuantityKind::kBodyFirstContact:
+      read_tracked(q);
       return;
     case QuantityKind::kAction:
       copy(world_.action);
@@ -247,8 +262,21 @@ void Reading::read_whole(const Quantity& q) {
       read_all_bodies(q.kind);
       return;
     default:
-      read_body(q);
+      for (std::size_t k = 0; k < q.bodies.size(); ++k) {
+        read_body(q, q.bodies[k], whole_.data() + k * (size / q.bodies.size()));
+      }
       return;
+  }
+}
+
+void Reading::read_tracked(const Quantity& q) {
+  for (std::size_t k = 0; k < q.tracked.size(); ++k) {
+    const double* numbers = world_.tracked.data() + kTrackedNumbers * q.tracked[k];
+    whole_[k] = q.kind == QuantityKind::kBodyInContact     ? (numbers[1] > 0 ? 1 : 0)
+                : q.kind == QuantityKind::kBodyAirTime     ? numbers[0]
+                : q.kind == QuantityKind::kBodyContactTime ? numbers[1]
+                : q.kind == QuantityKind::kBodyLastAirTime ? numbers[2]
+                                                           : numbers[3];
   }
 }
 
@@ -262,7 +290,7 @@ void Reading::read(const Quantity& q, double* out) {
     from = whole_.data() + q.first;
   }
   for (int i = 0; i < q.size; ++i) {
-    double x = apply(q.function, from[i]);
+    double x = apply(q.function, q.picks.empty() ? from[i] : from[q.picks[static_cast<std::size_t>(i)]]);
     if (!q.scale.empty()) x *= q.scale[static_cast<std::size_t>(i)];
     if (!q.offset.empty()) x += q.offset[static_cast<std::size_t>(i)];
     out[i] = x < q.lower ? q.lower : (x > q.upper ? q.upper : x);

@@ -16,6 +16,8 @@ struct WorldNumbers {
   std::span<const ContactInfo> contacts;
   std::span<const double> command;
   std::span<const double> action, previous_action;
+  std::span<const double> draws, phases, levels;  // levels from 0 to 1
+  std::span<const double> tracked;                // kTrackedNumbers of each of Task::tracked
 };
 
 // Reads quantities of worlds, one world after another; keeps what several quantities of a world need.
@@ -40,7 +42,8 @@ class Reading {
   Vec3 velocity_of(int body, const Vec3& p_W) const;  // of the point of a body that is at p_W, world
   Vec3 angular_velocity_of(int body) const;
   void read_whole(const Quantity& q);  // into whole_
-  void read_body(const Quantity& q);
+  void read_body(const Quantity& q, int body, double* out);
+  void read_tracked(const Quantity& q);
   void read_generalized_velocity();
   void read_all_bodies(QuantityKind kind);
 

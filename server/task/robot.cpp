@@ -54,6 +54,25 @@ std::vector<EffortShare> efforts_of(const ModelInfo& info) {
   return efforts;
 }
 
+void add_joints(const ModelInfo& info, std::vector<std::string>& names, std::vector<Coordinates>& joints) {
+  const auto add = [&](const std::string& name, const Coordinates& coordinates) {
+    names.push_back(name);
+    joints.push_back(coordinates);
+  };
+  for (std::size_t j = 0; j < info.joints.size(); ++j) {
+    const JointInfo& joint = info.joints[j];
+    if (joint.closes_loop) continue;
+    const int index = static_cast<int>(j);
+    for (std::size_t a = 0; a < joint.axes.size(); ++a) {
+      const int axis = static_cast<int>(a);
+      add(joint.axes[a].name, {joint.position_start + axis, 1, joint.velocity_start + axis, 1, false, index, axis});
+    }
+    if (joint.axes.size() == 1 && joint.axes[0].name == joint.name) continue;
+    add(joint.name, {joint.position_start, joint.position_count, joint.velocity_start, joint.velocity_count,
+                     joint.kind == model::JointKind::kFree, index, -1});
+  }
+}
+
 }  // namespace
 
 Robot::Robot(const ModelInfo& info) : efforts(efforts_of(info)) {
@@ -79,9 +98,11 @@ Robot::Robot(const ModelInfo& info) : efforts(efforts_of(info)) {
                       .p_BoBcm = to_vec3(spec.p_BoBcm),
                       .I_Bcm = to_inertia(spec.I_Bcm),
                       .root = root_of(static_cast<int>(i), parent)});
+    body_names.push_back(spec.name);
     mass += spec.mass;
   }
   for (const model::ShapeSpec& shape : info.scene.shapes) body_of_shape.push_back(shape.body);
+  add_joints(info, joint_names, joints);
   for (const JointInfo& joint : info.joints) {
     if (joint.kind != model::JointKind::kFree || joint.closes_loop) continue;
     free_roots.push_back({joint.child, joint.position_start, joint.velocity_start});
@@ -93,22 +114,6 @@ int Robot::find_body(const std::string& name) const {
     if (bodies[i].name == name) return static_cast<int>(i);
   }
   return -1;
-}
-
-bool Robot::find_joint(const ModelInfo& info, const std::string& name, Coordinates& found) const {
-  for (const JointInfo& joint : info.joints) {
-    if (joint.closes_loop) continue;
-    for (std::size_t a = 0; a < joint.axes.size(); ++a) {
-      if (joint.axes[a].name != name) continue;
-      found = {joint.position_start + static_cast<int>(a), 1, joint.velocity_start + static_cast<int>(a), 1, false};
-      return true;
-    }
-    if (joint.name != name) continue;
-    found = {joint.position_start, joint.position_count, joint.velocity_start, joint.velocity_count,
-             joint.kind == model::JointKind::kFree};
-    return true;
-  }
-  return false;
 }
 
 }  // namespace axion::server::task

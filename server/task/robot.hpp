@@ -35,6 +35,7 @@ struct FreeRoot {
 struct Coordinates {
   int position_start = 0, position_count = 0, velocity_start = 0, velocity_count = 0;
   bool is_free = false;
+  int joint = 0, axis = -1;  // of the model; -1: all of them
 };
 
 struct EffortShare {  // of an actuator's effort on a coordinate
@@ -45,12 +46,13 @@ struct EffortShare {  // of an actuator's effort on a coordinate
 struct Robot {
   explicit Robot(const ModelInfo& info);
   int find_body(const std::string& name) const;  // -1: none
-  // By the name of a joint or of one of its axes; false: none.
-  bool find_joint(const ModelInfo& info, const std::string& name, Coordinates& found) const;
 
+  std::vector<std::string> joint_names;  // of joints that have coordinates, and of their axes, each once
+  std::vector<Coordinates> joints;       // of each of them
   std::vector<BodyPart> bodies;
-  std::vector<Vec3> p_BoBcm;       // of the bodies of the fields
-  std::vector<int> body_of_shape;  // index into `bodies`; -1: the world
+  std::vector<std::string> body_names;  // of each of them
+  std::vector<Vec3> p_BoBcm;            // of the bodies of the fields
+  std::vector<int> body_of_shape;       // index into `bodies`; -1: the world
   std::vector<FreeRoot> free_roots;
   std::vector<EffortShare> efforts;
   double mass = 0;  // kg

@@ -1,47 +1,16 @@
-// How episodes begin: the worlds' states and commands. And what of them travels in snapshots.
+// How episodes begin: the worlds' states.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "server/task/episodes.hpp"
 
 namespace axion::server::task {
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
-
-template <typename T>
-void append(std::string& bytes, const T& value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
-template <typename T>
-T take(std::string_view& bytes) {
-  T value;
-  std::memcpy(&value, bytes.data(), sizeof(value));
-  bytes.remove_prefix(sizeof(value));
-  return value;
-}
-
 InputView view_of(const std::vector<double>& values, std::size_t row, std::size_t width) {
   return {.data = reinterpret_cast<const std::byte*>(values.data() + row * width),
           .dtype = DType::kFloat64,
           .world_stride = width * sizeof(double)};
-}
-
-// The layout that saved numbers stand for.
-std::uint64_t layout_mark(const Task& task) {
-  std::uint64_t mark = 1469598103934665603u;
-  for (const int part : {task.observation_size, task.action_size(), task.action.delay, task.command_size,
-                         task.before_size, static_cast<int>(task.command.size())}) {
-    mark = (mark ^ static_cast<std::uint64_t>(part)) * 1099511628211u;
-  }
-  return mark;
-}
-
-std::size_t saved_bytes(const Task& task) {
-  return sizeof(kVersion) + 5 * sizeof(std::uint64_t) + sizeof(std::uint8_t) +
-         2 * sizeof(std::int64_t) * task.command.size() + sizeof(double) * static_cast<std::size_t>(task.memory_size());
 }
 
 double drawn(const StartSpec& spec, const Random& random, std::uint64_t index) {
@@ -69,7 +38,7 @@ void turn_velocities(const Robot& robot, const double* q, double* v, bool to_ser
 // Numbers of a term from number `first` on; draw k begins at first + k size.
 void draw(const StartTerm& term, const Random& random, std::uint64_t first, std::vector<double>& out) {
   constexpr std::uint64_t kDraws = 100;
-  const auto size = static_cast<std::size_t>(term.size);
+  const auto size = term.numbers.size();
   const bool bounded = term.longer_than >= 0 || term.shorter_than < kInfinity;
   out.resize(size);
   for (std::uint64_t k = 0; k < (bounded ? kDraws : 1); ++k) {
@@ -93,16 +62,19 @@ void apply_starts(const Task& task, const Random& random, double* q, double* v) 
     const StartTerm& term = task.start[t];
     const std::uint64_t first = t << 32;
     if (term.spec.of == StartOf::kRotation) {
-      double* at = q + term.first;
+      double* at = q + term.numbers[0];
       const Vec3 axis = math::normalized(Vec3{term.spec.axis[0], term.spec.axis[1], term.spec.axis[2]});
       const auto turn = math::exp_rotation(drawn(term.spec, random, first) * axis);
       const auto turned = math::normalized(turn * math::Quat<double>{at[0], at[1], at[2], at[3]});
       at[0] = turned.w, at[1] = turned.x, at[2] = turned.y, at[3] = turned.z;
       continue;
     }
-    double* at = (term.spec.of == StartOf::kPosition ? q : v) + term.first;
+    double* whole = term.spec.of == StartOf::kPosition ? q : v;
     draw(term, random, first, numbers);
-    for (std::size_t i = 0; i < numbers.size(); ++i) at[i] = (term.spec.replaces ? 0 : at[i]) + numbers[i];
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      double& at = whole[term.numbers[i]];
+      at = (term.spec.replaces ? 0 : at) + numbers[i];
+    }
   }
   for (const FreeRoot& root : task.robot.free_roots) {  // a quaternion without length is refused by the engine
     double* at = q + root.position_start + 3;
@@ -152,96 +124,29 @@ Status Episodes::perturb(Batch& batch, std::span<const std::int32_t> worlds) con
   return {};
 }
 
-void Episodes::draw_commands(World& w) {
-  if (w.commands.empty()) return;
-  const Random random(w.seed, static_cast<std::uint64_t>(w.episode), Stream::kCommand);
-  for (std::size_t c = 0; c < w.commands.size(); ++c) {
-    const CommandTerm& term = task_->command[c];
-    Command& clock = w.commands[c];
-    if (clock.draws > 0 && (clock.next == 0 || w.length < clock.next)) continue;
-    const std::uint64_t first = (static_cast<std::uint64_t>(c) << 48) + (static_cast<std::uint64_t>(clock.draws) << 10);
-    const bool zero = random.unit(first) < term.spec.zero_probability;
-    for (int i = 0; i < term.size; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const double value = random.uniform(first + 2 + at, term.spec.lower[at], term.spec.upper[at]);
-      w.memory[layout_.command + static_cast<std::size_t>(term.start) + at] = zero ? 0 : value;
-    }
-    ++clock.draws;
-    if (term.spec.most_steps == 0) continue;
-    const int range = term.spec.most_steps - term.spec.least_steps + 1;
-    clock.next = w.length + term.spec.least_steps + static_cast<std::int64_t>(random.unit(first + 1) * range);
-  }
-}
-
 void Episodes::begin(World& w) {
+  rate(w);
   ++w.episode;
   w.length = 0, w.total = 0, w.ended = false;
-  std::fill(w.memory.begin(), w.memory.end(), 0.0);
-  std::fill(w.commands.begin(), w.commands.end(), Command{});
+  std::fill(w.memory.begin(), w.memory.begin() + static_cast<std::ptrdiff_t>(layout_.level), 0.0);
+  std::fill(w.memory.begin() + static_cast<std::ptrdiff_t>(layout_.result), w.memory.end(), 0.0);
+  for (int i = 0; i < task_->target_size(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    w.memory[layout_.target + at] = task_->action.rest[static_cast<std::size_t>(task_->action.actuators[at])];
+  }
+  std::fill(w.commands.begin(), w.commands.end(), Clock{});
+  std::fill(w.pushes.begin(), w.pushes.end(), Clock{});
   draw_commands(w);
+  draw_pushes(w);
 }
 
 Status Episodes::start(Batch& batch, std::span<const std::int32_t> worlds) {
   if (worlds.empty()) return {};
   if (Status s = batch.reset({.world_indices = worlds, .keyframe = task_->keyframe, .state = {}}); !s.ok()) return s;
   for (const std::int32_t index : worlds) begin(world(index));
+  if (Status s = draw_numbers(batch, worlds); !s.ok()) return s;
   if (Status s = perturb(batch, worlds); !s.ok()) return s;
   return look_again(batch, worlds);
-}
-
-std::string Episodes::save(std::int32_t index) const {
-  const World& w = world(index);
-  std::string bytes;
-  append(bytes, kVersion);
-  append(bytes, layout_mark(*task_));
-  append(bytes, w.seed);
-  append(bytes, w.episode);
-  append(bytes, w.length);
-  append(bytes, w.total);
-  append(bytes, static_cast<std::uint8_t>(w.ended));
-  for (const Command& command : w.commands) {
-    append(bytes, command.next);
-    append(bytes, command.draws);
-  }
-  for (const double number : w.memory) append(bytes, number);
-  return bytes;
-}
-
-Status Episodes::check(std::string_view bytes) const {
-  if (bytes.size() != saved_bytes(*task_) || take<std::uint32_t>(bytes) != kVersion ||
-      take<std::uint64_t>(bytes) != layout_mark(*task_)) {
-    return invalid_argument("snapshot", "was taken of a world with another task");
-  }
-  take<std::uint64_t>(bytes);  // any seed
-  const auto episode = take<std::int64_t>(bytes), length = take<std::int64_t>(bytes);
-  const auto total = take<double>(bytes);
-  bool valid = episode >= -1 && length >= 0 && std::isfinite(total) && take<std::uint8_t>(bytes) <= 1;
-  for (std::size_t c = 0; c < task_->command.size(); ++c) {
-    const auto next = take<std::int64_t>(bytes), draws = take<std::int64_t>(bytes);
-    valid = valid && next >= 0 && draws >= 0;
-  }
-  for (std::size_t i = 0; i < layout_.end; ++i) {
-    const bool finite = std::isfinite(take<double>(bytes));
-    valid = valid && (finite || i < layout_.action || i >= layout_.before);
-  }
-  return valid ? Status{} : Status(invalid_argument("snapshot", "has an episode that cannot be"));
-}
-
-Status Episodes::load(std::int32_t index, std::string_view bytes) {
-  if (Status s = check(bytes); !s.ok()) return s;
-  World& w = world(index);
-  bytes.remove_prefix(sizeof(kVersion) + sizeof(std::uint64_t));
-  w.seed = take<std::uint64_t>(bytes);
-  w.episode = take<std::int64_t>(bytes);
-  w.length = take<std::int64_t>(bytes);
-  w.total = take<double>(bytes);
-  w.ended = take<std::uint8_t>(bytes) != 0;
-  for (Command& command : w.commands) {
-    command.next = take<std::int64_t>(bytes);
-    command.draws = take<std::int64_t>(bytes);
-  }
-  for (double& number : w.memory) number = take<double>(bytes);
-  return {};
 }
 
 }  // namespace axion::server::task

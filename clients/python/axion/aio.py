@@ -247,6 +247,7 @@ class Batch(BatchRequests):
     step = _awaited(BlockingBatch.step)
     step_task = _awaited(BlockingBatch.step_task)
     begin_episodes = _awaited(BlockingBatch.begin_episodes)
+    begin_groups = _awaited(BlockingBatch.begin_groups)
     reset = _awaited(BlockingBatch.reset)
     get_state = _awaited(BlockingBatch.get_state)
     set_state = _awaited(BlockingBatch.set_state)

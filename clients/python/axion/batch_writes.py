@@ -64,6 +64,37 @@ class BatchWrites(BatchReads):
 
     @documented_call
     @checked
+    def begin_groups(self, worlds: Worlds = None, seeds: npt.ArrayLike = (), timeout: float | None = None) -> dict[str, npt.NDArray[Any]]:
+        """Begins episodes as begin_episodes does, and answers both groups of observations.
+
+        Parameters
+        ----------
+        seeds : array_like, optional
+            As of begin_episodes: [n].
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            "policy" [n, k] is what the task's `observation` is of, "critic" [n, p] its `privileged_observation`.
+
+        Raises
+        ------
+        ValueError
+            The batch has no task, or a seed is no whole number from 0 to 2**64 - 1.
+        """
+        if not self.proto.HasField("task"):
+            raise ValueError("begin_groups: the batch has no task; Client.create_batch(task=...) gives it one")
+        request = state_pb2.ResetRequest(request_id=self._request_id(), batch=self.name, world_indices=self._indices(worlds),
+                                         seeds=_seeds(seeds))
+
+        def groups(answer: state_pb2.ResetResponse) -> dict[str, npt.NDArray[Any]]:
+            policy, task = tensors.to_array(answer.task.observation), answer.task
+            return {"policy": policy, "critic": (tensors.to_array(task.privileged_observation) if task.HasField("privileged_observation")
+                                                 else np.zeros((len(policy), 0), policy.dtype))}
+        return self._ask("Reset", request, groups, timeout)
+
+    @documented_call
+    @checked
     def reset(self, worlds: Worlds = None, keyframe: str = "", seeds: npt.ArrayLike = (),
               body_pose: npt.ArrayLike | None = None, body_velocity: npt.ArrayLike | None = None,
               joint_position: npt.ArrayLike | None = None, joint_velocity: npt.ArrayLike | None = None,

@@ -76,7 +76,8 @@ def _joined(answers: Sequence[Any], rows: Sequence[_Indices], firsts: Sequence[i
     whole = type(answers[0])()
     for field in whole.DESCRIPTOR.fields:
         name, values = field.name, [getattr(answer, field.name) for answer in answers]
-        if (names and name not in names) or name in ("final_observation", "batch"):  # with final_rows; sums over all worlds
+        # With final_rows; sums over all worlds.
+        if (names and name not in names) or name in ("final_observation", "final_privileged_observation", "batch"):
             continue
         if name == "final_rows":
             ended = np.concatenate([row[np.array(value, dtype=np.int64)] for row, value in zip(rows, values)])
@@ -84,6 +85,9 @@ def _joined(answers: Sequence[Any], rows: Sequence[_Indices], firsts: Sequence[i
                 whole.final_rows.extend(np.sort(ended).tolist())
                 last = [answer.final_observation for answer in answers if answer.final_rows]
                 whole.final_observation.CopyFrom(_stacked(last, np.argsort(ended)))
+                if answers[0].HasField("privileged_observation"):
+                    last = [answer.final_privileged_observation for answer in answers if answer.final_rows]
+                    whole.final_privileged_observation.CopyFrom(_stacked(last, np.argsort(ended)))
         elif name == "world_indices":
             whole.world_indices.extend(_ordered([first + world for first, value in zip(firsts, values) for world in value], order))
         elif hasattr(values[0], "items"):

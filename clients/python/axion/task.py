@@ -63,6 +63,11 @@ def task_spec(task: TaskLike) -> task_pb2.TaskSpec:
         raise ValueError(f"task: {error}") from None
 
 
+def _tensor_or_none(task: task_pb2.TaskAnswer, name: str, rows: int, columns: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """A tensor of an answer; without it, zeros."""
+    return tensors.to_array(getattr(task, name)) if task.HasField(name) else np.zeros((rows, columns), dtype)
+
+
 @documented
 class TaskResult(results.StepResult):
     """Answer to a step of a task: a StepResult, besides what the task computes of the n worlds.
@@ -85,6 +90,10 @@ class TaskResult(results.StepResult):
         With autoreset in the same step, which of the n have ended: int32 [ended].
     final_observation : numpy.ndarray
         Their last observations: [ended, k].
+    privileged_observation, final_privileged_observation : numpy.ndarray
+        Of the second group of observations: [n, p] and [ended, p], where p may be 0.
+    level : numpy.ndarray
+        Of each curriculum, in the episodes that the observation belongs to: int32 [n, c].
     """
 
     def __init__(self, proto: simulation_pb2.StepResponse) -> None:
@@ -103,3 +112,7 @@ class TaskResult(results.StepResult):
         self.final_rows: npt.NDArray[np.int32] = np.fromiter(task.final_rows, np.int32, len(task.final_rows))
         self.final_observation: npt.NDArray[Any] = (tensors.to_array(task.final_observation) if len(self.final_rows) else
                                                     np.zeros((0, self.observation.shape[1]), self.observation.dtype))
+        self.privileged_observation: npt.NDArray[Any] = _tensor_or_none(task, "privileged_observation", count, 0, self.observation.dtype)
+        self.final_privileged_observation: npt.NDArray[Any] = _tensor_or_none(
+            task, "final_privileged_observation", len(self.final_rows), self.privileged_observation.shape[1], self.observation.dtype)
+        self.level: npt.NDArray[np.int32] = _tensor_or_none(task, "level", count, 0, np.int32)

@@ -72,6 +72,14 @@ TEST(TaskClient, answers_are_views_with_the_last_observations_of_those_that_ende
   EXPECT_FALSE(result.truncated()[1]);
   EXPECT_EQ(result.final_rows()[0], 1);
   EXPECT_EQ((*result.final_observation<float>())[1], 8.0F);
+  EXPECT_TRUE(result.privileged_observation<float>()->empty());
+  EXPECT_TRUE(result.final_privileged_observation<float>()->empty());
+  EXPECT_TRUE(result.level()->empty());
+  *task.mutable_privileged_observation() = *make_tensor<float>(std::vector<float>{5, 6}, {2, 1}, "privileged");
+  *task.mutable_final_privileged_observation() = *make_tensor<float>(std::vector<float>{9}, {1, 1}, "privileged");
+  const TaskResult both(response);
+  EXPECT_EQ((*both.privileged_observation<float>())[1], 6.0F);
+  EXPECT_EQ((*both.final_privileged_observation<float>())[0], 9.0F);
 }
 
 }  // namespace

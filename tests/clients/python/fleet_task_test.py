@@ -7,11 +7,12 @@ import numpy as np
 import axion
 from axion.fleet_results import world_seeds
 from axiond_case import AXIOND, AxiondProcess
-from task_test import CART, cart_task
+from task_test import CARRIED, CART, DRAWN, cart_task
 
 WORLDS = 11
 PARTS = ("observation", "reward", "terms", "terminated", "truncated", "ended_by", "episode_return", "episode_length", "episode",
-         "final_rows", "final_observation", "time", "step_index", "outcome")
+         "final_rows", "final_observation", "time", "step_index", "outcome", "privileged_observation", "final_privileged_observation",
+         "level")
 
 
 @unittest.skipUnless(AXIOND, "AXION_AXIOND does not name the server's program")
@@ -26,7 +27,8 @@ class TasksOfAFleet(unittest.TestCase):
         self.servers[which].process.wait()
 
     def batch(self, of, autoreset="AUTORESET_SAME_STEP", **choices):
-        model, task = of.create_model(mjcf=CART), cart_task(autoreset=autoreset)
+        draws = {} if "parameters" in choices else DRAWN
+        model, task = of.create_model(mjcf=CART), cart_task(autoreset=autoreset, **CARRIED, **draws)
         return self.enterContext(of.create_batch(model, WORLDS, 0.005, task=task, seed=7, **choices))
 
     def asked(self, batch, events=None):
@@ -61,7 +63,7 @@ class TasksOfAFleet(unittest.TestCase):
         for mode in ("AUTORESET_NEXT_STEP", "AUTORESET_SAME_STEP"):
             self.setUp()
             expected = self.asked(self.batch(self.fleet._members[2].client, mode))
-            self.assertTrue(any(array.any() for array in expected[3::15]))
+            self.assertTrue(any(array.any() for array in expected[3::18]))
             for every in (3, 1000):
                 with self.subTest(mode=mode, checkpoint_every=every):
                     self.setUp()

@@ -161,6 +161,28 @@ class GymnasiumTasks(AxiondCase):
         state = robot.state(ours.batch.get_state(Mechanics.FIELDS), np.zeros((1, 8)), contacts_of(theirs))
         np.testing.assert_allclose(state.cfrc_ext[0], theirs.data.cfrc_ext[1:], atol=1e-6 * np.abs(theirs.data.cfrc_ext).max())
 
+    def test_a_second_group_of_observations_is_in_infos(self):
+        hopper = server_task("Hopper-v5")
+        spec = type(hopper.spec)()
+        spec.CopyFrom(hopper.spec)
+        spec.privileged_observation.add().quantity.field = "joint_position"
+        for mode in ("NextStep", "SameStep"):
+            envs = axion.gym.make_vec(ServerTask(hopper.model, spec), 8, client=self.client, autoreset_mode=mode, max_episode_steps=20,
+                                      batch_choices={"precision": "float64"})
+            self.addCleanup(envs.close)
+            observation, infos = envs.reset(seed=1)
+            for step in range(50):
+                seen = infos["privileged_observation"]
+                np.testing.assert_array_equal(seen[:, 1:], observation[:, :5])
+                np.testing.assert_array_equal(seen, envs.batch.get_state("joint_position")["joint_position"])
+                observation, *_, infos = envs.step(np.zeros((8, 3), np.float32))
+                for world in np.flatnonzero(infos.get("_final_obs", [])):
+                    np.testing.assert_array_equal(infos["final_info"]["privileged_observation"][world, 1:], infos["final_obs"][world][:5])
+        one = axion.gym.AxionEnv(ServerTask(hopper.model, spec), client=self.client)
+        self.addCleanup(one.close)
+        self.assertEqual(one.reset(seed=1)[1]["privileged_observation"].shape, (6,))
+        self.assertEqual(one.step(np.zeros(3, np.float32))[4]["privileged_observation"].shape, (6,))
+
     def test_choices_of_a_task_are_those_of_the_oracle(self):
         choices = {"Hopper-v5": {"ctrl_cost_weight": 0.5, "forward_reward_weight": 2.0, "healthy_reward": 3.0, "frame_skip": 2,
                                  "healthy_angle_range": (-0.02, 0.02)},

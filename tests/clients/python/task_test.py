@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -24,6 +25,13 @@ EXAMPLE = pathlib.Path(AXIOND).with_name("axion-example-task")
 CART = """<mujoco><worldbody><body name="cart"><joint name="rail" type="slide" axis="1 0 0"/><geom type="sphere" size="0.1" mass="1"/>
   <body name="pole" pos="0 0 0.1"><joint name="hinge" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 1" size="0.05" mass="1"/></body>
   </body></worldbody><actuator><motor name="push" joint="rail" ctrllimited="true" ctrlrange="-2 2"/></actuator></mujoco>"""
+
+# What worlds carry besides: pushes that are to come, numbers that were drawn, what is observed late, levels.
+CARRIED = {"push": [{"bodies": ["*"], "least_steps": 2, "most_steps": 6, "steps": 2, "upper": 3}],
+           "privileged_observation": [{"quantity": {"field": "joint_velocity"}, "most_delay": 3}, {"quantity": {"curriculum": "reach"}}],
+           "curriculum": [{"name": "reach", "command": "goal", "first_lower": [-0.2], "first_upper": [0.2], "levels": 4,
+                           "reward_term": "near", "promote_above": 0.3, "demote_below": 0.1, "most_first_level": 1}]}
+DRAWN = {"draw": [{"name": "mass", "parameter": "body_mass", "operation": "DRAW_OPERATION_SCALE", "lower": 0.5, "upper": 2}]}
 
 
 def cart_task(**changes):
@@ -66,14 +74,14 @@ class FromCpp(TaskCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "cart.xml").write_text(CART)
-            (folder / "task.json").write_text(json.dumps(cart_task()))
+            (folder / "task.json").write_text(json.dumps(cart_task(**CARRIED, **DRAWN)))
             (folder / "wrong.json").write_text(json.dumps(cart_task(rewards=[])))
             told = subprocess.run([EXAMPLE, folder / "cart.xml", folder / "task.json", self.target, "60"], capture_output=True, text=True)
             wrong = subprocess.run([EXAMPLE, folder / "cart.xml", folder / "wrong.json", self.target], capture_output=True, text=True)
         self.assertEqual(told.returncode, 0, told.stderr)
         self.assertEqual(wrong.returncode, 1)
         self.assertIn("rewards", wrong.stderr)
-        batch = self.enterContext(self.client.create_batch(self.client.create_model(mjcf=CART), 8, task=cart_task()))
+        batch = self.enterContext(self.client.create_batch(self.client.create_model(mjcf=CART), 8, task=cart_task(**CARRIED, **DRAWN)))
         batch.begin_episodes(seeds=np.arange(1, 9))
         total, ended = 0.0, 0
         for step in range(60):
@@ -153,6 +161,21 @@ class Episodes(TaskCase):
         with self.assertRaisesRegex(axion.InvalidArgumentError, r"state.snapshot\[0\]: .*damaged"):
             other.set_state(snapshot=bytes(damaged))
         self.assertEqual(other.get_state("snapshot")["snapshot"][0], before)
+
+    def test_snapshots_of_tasks_without_newer_parts_have_the_form_that_they_always_had(self):
+        batch = self.batch(1)
+        batch.begin_episodes(seeds=[5])
+        answer = batch.step_task([[0.5]])
+        snapshot = bytes(batch.get_state("snapshot")["snapshot"][0])
+        self.assertEqual(snapshot[-8:], b"AXIONTSK")
+        length = int.from_bytes(snapshot[-12:-8], "little")
+        episode, mark = snapshot[-20 - length:-20], 1469598103934665603
+        for part in (10, 1, 2, 1, 1, 1):  # observation, actions, delay, numbers of commands, numbers before a step, commands
+            mark = (mark ^ part) * 1099511628211 % 2 ** 64
+        version, found, seed, number, steps, total, ended, *rest = struct.unpack(f"<IQQqqdB2q{10 + 4 + 1 + 1}d", episode)
+        self.assertEqual((version, found, seed, number, steps, ended), (1, mark, 5, 0, 1, 0))
+        self.assertEqual(total, answer.reward[0])
+        np.testing.assert_array_equal(np.array(rest[2:12], answer.observation.dtype), answer.observation[0])
 
     def test_a_refused_start_leaves_the_episodes(self):
         model = self.client.create_model(path=QUADRUPED)
@@ -250,7 +273,7 @@ class Episodes(TaskCase):
             ({"observation": [{"quantity": quantity, "noise": -1}]}, r"task.observation\[0\].noise: is -1"),
             ({"observation": [{"quantity": quantity, "history": 100000}]}, r"task.observation\[0\].history"),
             ({"reward": [{"weight": 1, "quantity": quantity}]}, r"task.reward\[0\].name: is empty"),
-            ({"reward": [{"name": "a", "measure": 9, "quantity": quantity}]}, r"task.reward\[0\].measure: is 9"),
+            ({"reward": [{"name": "a", "measure": 10, "quantity": quantity}]}, r"task.reward\[0\].measure: is 10"),
             ({"reward": [{"name": "a", "measure": "MEASURE_TRACKING", "quantity": quantity}]}, r"task.reward\[0\].tracking_width: is 0"),
             ({"reward": [{"name": "a", "quantity": quantity, "target": {**quantity, "count": 1}}]}, r"task.reward\[0\].target: has 1"),
             ({"reward": [{"name": "a", "quantity": {"command": "aim"}}]}, r'unknown command "aim", the task has goal'),

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "server/task/episodes.hpp"
+#include "server/task/patterns.hpp"
 #include "server/task/random.hpp"
 
 namespace axion::server::task {
@@ -45,6 +46,35 @@ TEST(Task, numbers_have_their_distributions_and_no_stream_has_those_of_another) 
   EXPECT_LT(std::abs(beyond / kCount - 0.0455), 5 * std::sqrt(0.0455 / kCount));
   EXPECT_LT(std::abs(mixed / kCount), 5.0 / 12 / std::sqrt(kCount));
   EXPECT_LT(std::abs(next / kCount), 5.0 / 12 / std::sqrt(kCount));
+}
+
+TEST(Task, patterns_match_whole_names) {
+  struct Case {
+    const char *pattern, *name;
+    bool matches;
+  };
+  for (const Case& c :
+       {Case{"*", "", true}, Case{"*", "a", true}, Case{"*_foot", "fl_foot", true}, Case{"*_foot", "fl_foot2", false},
+        Case{".*_foot", "fl_foot", true}, Case{"?l_*", "fl_hip", true}, Case{"?l_*", "fr_hip", false},
+        Case{"fl_*|fr_*", "fr_hip", true}, Case{"a*b*c", "aXbYbZc", true}, Case{"a*b*c", "aXbYbZ", false},
+        Case{"", "", true}, Case{"", "a", false}, Case{"a|", "", true}, Case{"foot", "Foot", false},
+        Case{"a.b", "a.b", true}, Case{"a.b", "axb", false}, Case{"a?", "a", false}, Case{"**", "abc", true}}) {
+    EXPECT_EQ(matches_pattern(c.pattern, c.name), c.matches) << c.pattern << " " << c.name;
+  }
+}
+
+TEST(Task, names_come_as_given_and_matches_in_the_order_of_the_model) {
+  const std::vector<std::string> known{"trunk", "fl_foot", "fr_foot", "a*"};
+  NameFinder finder;
+  EXPECT_EQ(finder.find("bodies", "body", {"fr_foot", "*_foot", "trunk"}, known).value(), (std::vector<int>{2, 1, 0}));
+  EXPECT_EQ(finder.find("bodies", "body", {"a*"}, known).value(), std::vector<int>{3});  // a name before a pattern
+  EXPECT_EQ(finder.find("bodies", "body", {"trunk", "trunk"}, known).error().field, "bodies[1]");
+  EXPECT_EQ(finder.find("bodies", "body", {"*x*"}, known).error().field, "bodies[0]");
+  EXPECT_EQ(finder.find("bodies", "body", {""}, known).error().field, "bodies[0]");
+  EXPECT_EQ(finder.find("bodies", "body", {std::string(300, '*')}, known).error().field, "bodies[0]");
+  // What a hostile task would have compared for hours is refused.
+  const std::vector<std::string> many(20000, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), stars(100, "*a*a*a*a*a*a*a*ab");
+  EXPECT_FALSE(finder.find("bodies", "body", stars, many).ok());
 }
 
 TEST(Task, numbers_are_the_same_for_ever) {

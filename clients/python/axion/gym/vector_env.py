@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _Array = npt.NDArray[Any]
 _Bools = npt.NDArray[np.bool_]
 _Answer = tuple[_Array, npt.NDArray[np.float64], _Bools, _Bools, dict[str, Any]]
+_NO_SEEDS = np.zeros(0, np.uint64)
 _RESETS = {AutoresetMode.NEXT_STEP: task_pb2.AUTORESET_NEXT_STEP, AutoresetMode.SAME_STEP: task_pb2.AUTORESET_SAME_STEP,
            AutoresetMode.DISABLED: task_pb2.AUTORESET_DISABLED}
 
@@ -60,8 +61,9 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
 
     infos has the reward's terms by name; of episodes that have ended "ended_by", the name of the end ("" where the
     task's own `terminated` said so), "episode_return" and "episode_length"; and with SAME_STEP "final_obs" and
-    "final_info". Masks [num_envs] of the same names with "_" before them say whose they are, as in Gymnasium's own
-    vector environments. "episode" is left to Gymnasium's RecordEpisodeStatistics.
+    "final_info"; of a task with a second group of observations "privileged_observation". Masks [num_envs] of the same
+    names with "_" before them say whose they are, as in Gymnasium's own vector environments.
+    "episode" is left to Gymnasium's RecordEpisodeStatistics.
 
     Parameters
     ----------
@@ -116,7 +118,7 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
             if (low > high).any():
                 raise ValueError(f"task.action: no action has an effect on {self.info.actuators[np.argmax(low > high)]!r}: with the offset "
                                  "all that the bounds allow is beyond the actuator's range")
-            self._seen = _kept(self.batch.begin_episodes())
+            self._seen = self._first()
             observed = own_observations(self.task.observe(_aligned(self._seen)), (num_envs,))
         except BaseException:
             self.close_extras()
@@ -160,10 +162,27 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         seen = np.array(self._seen)
         for some, own in ((mask & given, numbers[mask & given]), (mask & ~given, numbers[:0])):
             if some.any():
-                seen[some] = self.batch.begin_episodes(worlds=np.flatnonzero(some), seeds=own)
+                seen[some] = self._first(np.flatnonzero(some), own)
         self._seen = _kept(seen)
         self._begun[mask], self._ended[mask], self._overruled[mask], self._own_return[mask] = True, False, False, 0
-        return self._observed(seen), {}
+        return self._observed(seen), self._second_group()
+
+    def _first(self, worlds: npt.NDArray[np.int64] | None = None, seeds: _Array = _NO_SEEDS) -> _Array:
+        """Begins episodes of these worlds, or all; what is observed first of them."""
+        if not self.info.privileged_observation_size:
+            return _kept(self.batch.begin_episodes(worlds=worlds, seeds=seeds))
+        groups = self.batch.begin_groups(worlds=worlds, seeds=seeds)
+        if worlds is None:
+            self._privileged = np.array(groups["critic"])
+        else:
+            self._privileged[worlds] = groups["critic"]
+        return _kept(groups["policy"])
+
+    def _second_group(self) -> dict[str, Any]:
+        """What of the second group of observations goes into infos."""
+        if not self.info.privileged_observation_size:
+            return {}
+        return {"privileged_observation": np.array(self._privileged), "_privileged_observation": np.ones(self.num_envs, dtype=bool)}
 
     @documented
     def step(self, actions: npt.NDArray[np.float32]) -> _Answer:
@@ -203,6 +222,9 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         """What the server answers to a step, and what the task's own methods make of it."""
         same_step, went = self.autoreset_mode is AutoresetMode.SAME_STEP, ~self._ended
         before, self._seen = self._seen, _kept(answer.observation)
+        self._privileged = np.array(answer.privileged_observation)
+        last = np.array(self._privileged)
+        last[answer.final_rows] = answer.final_privileged_observation
         self._begin_overruled()  # the server has stepped these in place of beginning them
         after = self._seen
         if len(answer.final_rows):
@@ -228,7 +250,8 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         if same_step and ended.any():
             self._begin_overruled()
             self._own_return[ended] = 0
-            self._tell_final(infos, ended, self._observed(after))
+            self._tell_final({**infos, **({"privileged_observation": last} if last.shape[1] else {})}, infos, ended, self._observed(after))
+        infos.update(self._second_group())
         self._ended = ended & (not same_step)
         self._overruled &= self.autoreset_mode is AutoresetMode.NEXT_STEP
         return self._observed(self._seen), np.where(went, answer.reward, 0.0) + own_reward, terminated, truncated, infos
@@ -237,20 +260,20 @@ class AxionVectorEnv(VectorEnv[_Array, npt.NDArray[np.float32], _Array]):
         """Begins episodes in worlds that the server goes on with, though the task's own `terminated` has ended them."""
         if self._overruled.any():
             seen = np.array(self._seen)
-            seen[self._overruled] = self.batch.begin_episodes(worlds=np.flatnonzero(self._overruled))
+            seen[self._overruled] = self._first(np.flatnonzero(self._overruled))
             self._seen = _kept(seen)
 
     def _observed(self, seen: _Array) -> _Array:
         """What the task observes of a copy: callers may write to what they are answered, and the task to what it is given."""
         return own_observations(self.task.observe(_aligned(seen)), self.observation_space.shape or ())
 
-    def _tell_final(self, infos: dict[str, Any], ended: _Bools, observations: _Array) -> None:
+    def _tell_final(self, last: dict[str, Any], infos: dict[str, Any], ended: _Bools, observations: _Array) -> None:
         """Adds what was observed last of episodes that have ended, and what else was told of them, as Gymnasium's vector
         environments do."""
         final = np.full(self.num_envs, None, dtype=object)
         for world in np.flatnonzero(ended):
             final[world] = np.array(observations[world])
-        told = {name: ended if name.startswith("_") else values for name, values in infos.items()}
+        told = {name: ended if name.startswith("_") else values for name, values in last.items()}
         infos.update(final_info=told, _final_info=ended, final_obs=final, _final_obs=ended)
 
     def _check_open(self) -> None:
@@ -339,7 +362,7 @@ class AxionEnv(gymnasium.Env[npt.NDArray[Any], npt.NDArray[np.float32]]):
             seed = int(self.np_random.integers(2 ** 32))
         observation, info = self.worlds.reset(seed=[seed])
         self._is_seeded = True
-        return observation[0], info
+        return observation[0], {name: values[0] for name, values in info.items() if not name.startswith("_")}
 
     def step(self, action: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Makes one action.

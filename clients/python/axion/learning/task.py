@@ -11,7 +11,7 @@ from typing import Any
 
 import axion
 import axion.gym
-from axion.v1 import task_pb2
+from axion.v1 import task_events_pb2, task_pb2
 
 EXAMPLE = "example"  # another name of the quadruped, for a shell
 QUADRUPED = pathlib.Path(__file__).resolve().parent / "quadruped.xml"  # put there while the package is built
@@ -47,6 +47,11 @@ class TaskChoice:
         Of the sum of squares of the joints' speeds, s^2/rad^2.
     action_cost : float, default 0.002
         Of the sum of squares of the actions.
+    push_speed : float, default 0
+        Greatest change of its velocity by a push, m/s, one every 100 to 200 actions; 0: none.
+    spread : float, default 0
+        By how much friction, masses, gains and damping of an episode may differ: each is the model's times a number
+        from 1 / (1 + spread) to 1 + spread. 0: they are the model's.
     """
 
     task: str = "quadruped"
@@ -60,6 +65,8 @@ class TaskChoice:
     miss_cost: float = 0.5
     speed_cost: float = 1e-4
     action_cost: float = 0.002
+    push_speed: float = 0.0
+    spread: float = 0.0
 
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
@@ -75,7 +82,9 @@ class TaskChoice:
                 "least_height": "of the trunk, m; an episode ends below", "frame_skip": "time steps that an action is held",
                 "tracking_width": "miss of a commanded speed that is worth exp(-1) of following it, m/s and rad/s",
                 "miss_cost": "of a miss of a commanded speed by 1 m/s or 1 rad/s",
-                "speed_cost": "of the sum of squares of the joints' speeds, rad/s", "action_cost": "of the sum of squares of the actions"}
+                "speed_cost": "of the sum of squares of the joints' speeds, rad/s", "action_cost": "of the sum of squares of the actions",
+                "push_speed": "greatest change of its velocity by a push, m/s; 0: no pushes",
+                "spread": "friction, masses, gains and damping of an episode are the model's times 1/(1 + spread) to 1 + spread"}
         for field in dataclasses.fields(cls):
             default: Any = field.default
             parser.add_argument(f"--{field.name}", type=type(default), default=default,
@@ -110,7 +119,7 @@ class TaskChoice:
         command : sequence of float, optional
             m/s forwards, m/s to the left, rad/s to the left, always: [3]; None draws them.
         noise : bool, default True
-            Whether observations have some.
+            Whether observations have some, and worlds are pushed and drawn.
 
         Returns
         -------
@@ -120,7 +129,7 @@ class TaskChoice:
         Raises
         ------
         ValueError
-            There is no task of this name.
+            There is no task of this name, or a choice makes no sense.
         """
         if not self.follows_commands:
             return axion.gym.server_task(self.task)
@@ -140,6 +149,8 @@ class TaskChoice:
         spec.reward.add(name="hurries", weight=-self.speed_cost, measure=task_pb2.MEASURE_SQUARE_SUM).quantity.CopyFrom(rates)
         action = task_pb2.Quantity(robot=task_pb2.ROBOT_QUANTITY_ACTION)
         spec.reward.add(name="strays", weight=-self.action_cost, measure=task_pb2.MEASURE_SQUARE_SUM).quantity.CopyFrom(action)
+        if noise:
+            self._disturb(spec)
         if command is not None:
             del spec.command[0].lower[:], spec.command[0].upper[:]
             spec.command[0].lower.extend(command)
@@ -149,3 +160,16 @@ class TaskChoice:
             for seen in spec.observation:
                 seen.noise = 0
         return axion.gym.ServerTask(self.model or str(QUADRUPED), spec, batch_choices={"dt": self.dt})
+
+    def _disturb(self, spec: task_pb2.TaskSpec) -> None:
+        """Pushes and draws, where they are chosen."""
+        if self.push_speed < 0 or self.spread < 0:
+            raise ValueError(f"push_speed, spread: are {self.push_speed:g} and {self.spread:g}; neither may be below 0")
+        if self.push_speed > 0:
+            spec.push.add(of=task_events_pb2.PUSH_OF_VELOCITY, bodies=[self.body], least_steps=100, most_steps=200, upper=self.push_speed)
+        for name, parameter, together in (("friction", "shape_friction", True), ("mass", "body_mass", False),
+                                          ("gains", "actuator_kp", False), ("damping", "axis_damping", False)):
+            if self.spread > 0:
+                spec.draw.add(name=name, parameter=parameter, together=together, operation=task_events_pb2.DRAW_OPERATION_SCALE,
+                              distribution=task_events_pb2.DRAW_DISTRIBUTION_LOG_UNIFORM, lower=1 / (1 + self.spread),
+                              upper=1 + self.spread)
