@@ -52,6 +52,22 @@ inline LawWithoutDerivative law_of_step(const model::ModelView<double>& m, const
   return 6 * m.body_count + m.contact_base() + 3 * record.contact_count > kMostUnknowns ? Law::kSize : Law::kNone;
 }
 
+// Whether a ball with springs or a cone stands at its reference, where its turn's axis is none (turn_ball).
+inline bool has_ball_at_reference(const model::ModelView<Dual>& m, const model::WorldState<double>& before) {
+  const auto plain = [](const math::Quat<Dual>& q) {
+    return math::Quat<double>{q.w.value, q.x.value, q.y.value, q.z.value};
+  };
+  for (int j = 0; j < m.joint_count; ++j) {
+    const model::JointData<Dual>& joint = m.joints[j];
+    if (!joint.is_ball || joint.axis_count == 0) continue;
+    if (!joint.has_cone && !(m.axes[joint.axis_start].stiffness > 0)) continue;
+    const math::Quat<double> q_P = joint.parent < 0 ? math::Quat<double>{} : before.q[joint.parent];
+    const math::Vec3<double> turn = (math::conjugate(q_P * plain(joint.q_PM0)) * before.q[joint.child]).vec();
+    if (!(math::dot(turn, turn) > 0)) return true;
+  }
+  return false;
+}
+
 // A step, from a state that was reset and set, to the state after it; `rates` are joint_velocity before, `wrench` is
 // its body_wrench or empty.
 struct SolvedStep {
@@ -149,6 +165,7 @@ class StepDerivative {
   Law follow_seeded(const SolvedStep& solved, int first, DualStep& step) {
     const model::WorldState<double>& after = solved.after;
     model::ModelView<Dual> m = world_.m;
+    if (has_ball_at_reference(m, solved.before)) return Law::kOther;
     if (m.mocap_count > 0) world::stand_on_mocaps(team_, m, world_.w);
     start_.seed(m, world_, solved.rates, first);
     step.p = {m, world_.w, world_.settings, world_.settings.joint_mode, after.record->contact_count};
