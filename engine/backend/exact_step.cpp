@@ -38,6 +38,7 @@ struct ExactStep::Derivative {
 
   gradient::StepDerivative step;
   std::vector<gradient::Direction> directions;
+  bool has_directions = false;
 };
 
 ExactStep::ExactStep(const EngineBatch& batch) : batch_(batch) {}
@@ -158,7 +159,10 @@ Status ExactStep::Derivative::set_inputs(const EngineBatch& batch, const std::ve
 Status ExactStep::set_inputs(const std::vector<GradientInput>& inputs, const std::vector<double>& numbers) {
   if (inputs.empty()) return {};
   make_derivative();
-  return derivative_->set_inputs(batch_, inputs, numbers);
+  if (derivative_->has_directions) return {};
+  if (Status s = derivative_->set_inputs(batch_, inputs, numbers); !s.ok()) return s;
+  derivative_->has_directions = true;
+  return {};
 }
 
 LawWithoutDerivative ExactStep::find_products(const StepCotangents& of, double difference, std::span<double> out,

@@ -170,13 +170,6 @@ class StepGradients final : public Linearisation {
     }
     inputs_.assign(products_ - sizes_.columns(), 0.0);
     held_.assign(sizes_.nu, 0.0);
-    has_inputs_ = false;
-  }
-
-  // Once a world, where a step of it is exact.
-  Status set_inputs() {
-    if (std::exchange(has_inputs_, true)) return {};
-    return path_.exact().set_inputs(spec_.inputs, path_.numbers());
   }
 
   StepCotangents cotangents() const {
@@ -198,7 +191,7 @@ class StepGradients final : public Linearisation {
     const StepCotangents of = cotangents();
     law = path_.exact().law_of_step();
     if (law == LawWithoutDerivative::kNone) {
-      if (Status s = set_inputs(); !s.ok()) return s;
+      if (Status s = path_.exact().set_inputs(spec_.inputs, path_.numbers()); !s.ok()) return s;
       std::vector<bool> is_idle;
       law = path_.exact().find_products(of, spec_.difference, products, is_idle, is_kink);
       if (law == LawWithoutDerivative::kNone) return differentiate_idle(of, is_idle, products, law, is_kink);
@@ -412,7 +405,7 @@ class StepGradients final : public Linearisation {
   // Of its world.
   std::vector<Start> starts_;
   std::vector<double> carry_, inputs_, held_;  // dL/d(coordinates before the step), d(inputs), d(control, as if held)
-  bool is_exact_ = true, has_inputs_ = false;
+  bool is_exact_ = true;
 };
 
 }  // namespace

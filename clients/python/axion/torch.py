@@ -11,7 +11,7 @@ from axion.batch import Batch
 from axion.texts import documented
 
 try:
-    import torch
+    import torch  # type: ignore[import-not-found, unused-ignore]
 except ModuleNotFoundError as error:
     raise ImportError("axion.torch wants PyTorch: pip install torch") from error
 
@@ -22,7 +22,7 @@ def _numbers(tensor: Any) -> Any:
     return tensor.detach().cpu().to(torch.float64).numpy()
 
 
-class _Steps(torch.autograd.Function):  # type: ignore[misc]
+class _Steps(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     """The steps as one operation; its tensors are the named inputs, then its results the fields."""
 
     @staticmethod
