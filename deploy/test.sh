@@ -115,7 +115,7 @@ stage "Stable-Baselines3, PyTorch, JAX"  # five gigabytes
 build/venv-learning/bin/pip install --quiet --disable-pip-version-check --no-cache-dir \
   './clients/python[arrays,examples,sb3]'
 (cd tests/clients/python && AXION_AXIOND="$OLDPWD/build/release/bin/axiond" AXION_LIBRARIES=all \
-  "$OLDPWD/build/venv-learning/bin/python" -B -m unittest -v gym_arrays_test)
+  "$OLDPWD/build/venv-learning/bin/python" -B -m unittest -v gym_arrays_test torch_test)
 
 stage "clang-tidy"
 tests/architecture/check_tidy.py --build build/release --jobs "$jobs"

@@ -22,7 +22,7 @@
 
 #include "engine/base/result.hpp"
 #include "engine/base/stop.hpp"
-#include "engine/model/derivative_law.hpp"
+#include "engine/model/derivatives.hpp"
 #include "engine/model/fields.hpp"
 #include "engine/model/fingerprint.hpp"
 #include "engine/model/parameters.hpp"
@@ -356,23 +356,7 @@ std::vector<std::string> compiled_backends();
 // knows x, the numbers of the world and its mocap poses, and of the step before nothing. engine/backend/linearise.cpp
 // says how they are found.
 
-enum class CoordinateKind : std::uint8_t { kPosition, kVelocity, kActivation };
-
-// A coordinate of x, all of whose coordinates are changes: nv of position, along the coordinates of joint_velocity (of
-// free joints the displacement of the centre of mass, then the turn, world axes; of balls the turn, parent's axes; of
-// axes that of the joint coordinate), then joint_velocity itself, then activations.
-struct StateCoordinate {
-  CoordinateKind kind = CoordinateKind::kPosition;
-  std::string name;       // of the joint, its axis or part, or the actuator
-  int joint = -1;         // index into ModelInfo::joints; -1 of an activation
-  int actuator = -1;      // index into ModelInfo::actuators of an activation; else -1
-  const char* unit = "";  // "m", "rad", "m/s", "rad/s", "1"
-};
 std::vector<StateCoordinate> state_coordinates(const ModelInfo& info);
-
-// From the factors of the step's own system, where all of its laws have an exact derivative, else by differences; or
-// always by differences.
-enum class LinearisationMethod : std::int32_t { kExact = 1, kDifferences = 2 };
 
 // k steps of n worlds, one after the other along a trajectory.
 struct LinearisationSpec {
@@ -382,21 +366,6 @@ struct LinearisationSpec {
   InputView control;                 // [n, k, nu]; absent: the last control of each world
   double difference = 1e-6;          // by which each coordinate and control is moved either way, in its unit
   LinearisationMethod method = LinearisationMethod::kExact;
-};
-
-// Where to; row-major, empty spans are not wanted. x is 2 nv + activations, u is nu, y is sensor_size.
-struct LinearisationOutput {
-  std::span<double> A, B;  // [n, k, x, x], [n, k, x, u]
-  std::span<double> C, D;  // [n, k, y, x], [n, k, y, u]
-  std::span<double> joint_position, joint_velocity,
-      activation;                 // [n, k + 1, ...]: before each step, and after the last
-  std::span<double> sensor_data;  // [n, k, y]: after each step
-  // [n, k]: of the step and of all that were made beside it, as of several steps; where it is exact there are none
-  std::span<std::uint32_t> outcome;
-  // [n, k, x + u]: 1 where the two sides of a difference are of different active sets, or would be
-  std::span<std::int32_t> kink;
-  std::span<LinearisationMethod> method;  // [n, k]: how it was made
-  std::span<LawWithoutDerivative> law;    // [n, k]: why it was not made exactly, where that was asked for
 };
 
 // One that is under way. Nothing of the batch changes; it must not be changed by others before the last item.
@@ -416,5 +385,44 @@ std::size_t linearisation_items(const DeviceInfo& device, const ModelInfo& info,
 // batch's; what spec and output refer to lives as long as the linearisation.
 Result<std::unique_ptr<Linearisation>> linearise(Engine& engine, const Batch& batch, const LinearisationSpec& spec,
                                                  const LinearisationOutput& output);
+
+// ---- Gradients ------------------------------------------------------------------------------------------------------
+
+// dL/d(field) after each record of the steps, from which the others follow.
+struct FieldGradient {
+  Field field = Field::kBodyPose;
+  InputView values;  // [n, (records,) ...]
+};
+
+// The vector-Jacobian product of k steps of n worlds: from dL/d(fields) to dL/d(start, controls, inputs). The steps are
+// those of a linearisation, one after the other along the trajectory that it would have.
+struct StepGradientSpec {
+  std::vector<std::int32_t> worlds;  // empty: all, in order; else distinct
+  StateUpdate start;                 // on top of the worlds' own state; neither parameters nor snapshots
+  int step_count = 1;                // k >= 1
+  InputView control;                 // as of a StepRequest: step_stride 0 holds it
+  InputView body_wrench;             // likewise
+  int record_every = 0;              // likewise
+  std::vector<FieldGradient> fields;
+  InputView state;                    // [n, x]: dL/d(coordinates of the state after the last step); absent: zero
+  std::vector<GradientInput> inputs;  // beside state and control
+  std::vector<Field> outputs;         // whose values are wanted
+  double difference = 1e-6;           // of laws without an exact derivative, and within which kinks are looked for
+};
+
+// Fields that a gradient may be given of: body_pose, body_velocity, joint_position, joint_velocity, activation,
+// sensor_data.
+bool has_gradient(Field field);
+// "mass_scale", "friction_scale", "gain_scale", "body_wrench" or a parameter's name. INVALID_ARGUMENT with all names
+// where there is none of this name, and for a parameter that has no gradient.
+Result<GradientInput> gradient_input_from_name(std::string_view name);
+std::vector<std::int64_t> gradient_input_shape(const ModelInfo& info, const GradientInput& input);  // of one world
+
+// As a linearisation: items are two a step of each world, there and back.
+std::size_t step_gradient_items(std::size_t worlds, std::size_t steps);
+// What the states on the way take on the host, beside what memory_bytes says.
+std::size_t step_gradient_host_bytes(const ModelInfo& info, std::size_t steps);
+Result<std::unique_ptr<Linearisation>> step_gradient(Engine& engine, const Batch& batch, const StepGradientSpec& spec,
+                                                     const StepGradientOutput& output);
 
 }  // namespace axion

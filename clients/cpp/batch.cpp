@@ -1,5 +1,6 @@
 #include "clients/cpp/batch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "clients/cpp/connection.hpp"
@@ -248,6 +249,69 @@ absl::StatusOr<v1::LinearizeResponse> Batch::linearize(const LinearizeArguments&
     request.set_method(v1::LINEARIZE_METHOD_DIFFERENCES);
   }
   return connection_->call(&Stub::Linearize, request);
+}
+
+absl::StatusOr<v1::StepGradientResponse> Batch::step_gradient(const StepGradientArguments& asked,
+                                                              std::span<const std::int32_t> worlds) const {
+  auto request = about<v1::StepGradientRequest>(name(), worlds);
+  const std::int64_t n = worlds.empty() ? world_count() : std::ssize(worlds);
+  auto start = state_update(asked.start, n);
+  if (!start.ok()) {
+    return start.status();
+  }
+  if (start->ByteSizeLong() > 0) {
+    *request.mutable_start() = *std::move(start);
+  }
+  const auto put = [](std::span<const double> values, const std::vector<std::int64_t>& shape, const std::string& of,
+                      auto&& to) -> absl::Status {
+    if (values.empty()) {
+      return absl::OkStatus();
+    }
+    auto tensor = make_tensor(values, shape, of);
+    if (tensor.ok()) {
+      *to() = *std::move(tensor);
+    }
+    return tensor.status();
+  };
+  const std::int64_t nu = field_size("control");
+  const bool is_held = std::ssize(asked.control) == n * nu;
+  absl::Status status = put(
+      asked.control, is_held ? std::vector<std::int64_t>{n, nu} : std::vector<std::int64_t>{n, asked.step_count, nu},
+      "control", [&] { return request.mutable_control(); });
+  if (status.ok()) {
+    status = put(asked.body_wrench, {n, field_size("body_velocity") / 6, 6}, "body_wrench",
+                 [&] { return request.mutable_body_wrench(); });
+  }
+  if (status.ok()) {
+    status = put(asked.state_gradient, {n, std::ssize(asked.state_gradient) / std::max<std::int64_t>(n, 1)},
+                 "state_gradient", [&] { return request.mutable_state_gradient(); });
+  }
+  for (const auto& [field, values] : asked.output_gradients) {
+    if (!status.ok()) {
+      break;
+    }
+    std::vector<std::int64_t> shape{n};
+    if (asked.record_every > 0) {
+      shape.push_back(asked.step_count / asked.record_every);
+    }
+    for (const v1::FieldInfo& info : info_.fields()) {
+      if (info.name() == field) {
+        shape.insert(shape.end(), info.shape().begin(), info.shape().end());
+      }
+    }
+    status = put(values, shape, field, [&] { return &(*request.mutable_output_gradients())[field]; });
+  }
+  if (!status.ok()) {
+    return status;
+  }
+  request.set_step_count(static_cast<std::int32_t>(asked.step_count));
+  request.set_record_every(static_cast<std::int32_t>(asked.record_every));
+  request.mutable_inputs()->Add(asked.inputs.begin(), asked.inputs.end());
+  request.mutable_outputs()->Add(asked.outputs.begin(), asked.outputs.end());
+  if (asked.difference != 0) {
+    request.set_difference(asked.difference);
+  }
+  return connection_->call(&Stub::StepGradient, request);
 }
 
 absl::StatusOr<v1::GetSolverStatsResponse> Batch::solver_stats(bool batch_only,

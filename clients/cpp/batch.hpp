@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,6 +66,20 @@ struct LinearizeArguments {
   bool by_differences = false;           // whether also what has an exact derivative is
 };
 
+// What a gradient is wanted of, and by what.
+struct StepGradientArguments {
+  std::int64_t step_count = 1, record_every = 0;  // as of steps
+  std::span<const double> control = {};           // [n, k, nu], or [n, nu] held; empty: the last control of each world
+  StateArguments start = {};                      // on top of the worlds' own state; without snapshot
+  // dL/d(field) by its name, [n, records, ...]; without record_every [n, ...].
+  std::map<std::string, std::span<const double>> output_gradients = {};
+  std::span<const double> state_gradient = {};  // [n, x], of the state after the last step; empty: zero
+  std::vector<std::string> inputs = {};         // beside start and controls: "mass_scale", "body_mass", "gravity" ...
+  std::vector<std::string> outputs = {};        // fields whose values are wanted
+  std::span<const double> body_wrench = {};     // [n, nb, 6], held
+  double difference = 0;                        // 0: the server's choice
+};
+
 // A handle; movable. One that Client::create_batch made deletes the worlds when it goes out of scope, unless released.
 // Thread-safe except for moves.
 class Batch {
@@ -113,6 +128,9 @@ class Batch {
   // [n, k, y, x] and D [n, k, y, nu], in the coordinates that the answer lists. Nothing of the batch changes.
   absl::StatusOr<v1::LinearizeResponse> linearize(const LinearizeArguments& asked = {},
                                                   std::span<const std::int32_t> worlds = {}) const;
+  // From the gradient of a loss by what k steps lead to, the gradient by the start, the controls and the inputs.
+  absl::StatusOr<v1::StepGradientResponse> step_gradient(const StepGradientArguments& asked,
+                                                         std::span<const std::int32_t> worlds = {}) const;
   // batch_only leaves out the rows of the worlds.
   absl::StatusOr<v1::GetSolverStatsResponse> solver_stats(bool batch_only = true,
                                                           std::span<const std::int32_t> worlds = {}) const;

@@ -42,6 +42,9 @@ Status check_quaternions(const InputView& view, const InputShape& shape, std::sp
 // As check_input, and every value is within 1e-6 (or 0, where that is allowed) and 1e6.
 Status check_scale(const InputView& view, const InputShape& shape, bool zero_allowed);
 
+// Of a state that is set, SI: sums and products with the model's lengths stay finite in float32.
+inline constexpr double kMaxState = 1e30;
+
 // Distinct indices within 0 .. world_count - 1.
 Status check_worlds(std::span<const std::int32_t> worlds, int world_count);
 

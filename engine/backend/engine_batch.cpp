@@ -18,7 +18,6 @@ namespace {
 constexpr double kMaxTimeStep = 1.0;  // s
 constexpr int kMaxWorlds = 1 << 24;
 constexpr int kMaxStepCount = 1 << 24;
-constexpr double kMaxState = 1e30;  // SI; sums and products with the model's lengths stay finite in float32
 
 DType precision_of(const BatchSpec& spec) {
   return spec.options.precision == model::Precision::kFloat32 ? DType::kFloat32 : DType::kFloat64;

@@ -16,24 +16,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 
-#include "engine/backend/checks.hpp"
 #include "engine/backend/engine_batch.hpp"
-#include "engine/backend/exact_step.hpp"
 #include "engine/backend/linearise_checks.hpp"
-#include "engine/backend/own_worlds.hpp"
+#include "engine/backend/trajectory.hpp"
 
 namespace axion::backend {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 class Differences final : public Linearisation {
  public:
@@ -43,28 +35,19 @@ class Differences final : public Linearisation {
         spec_(std::move(spec)),
         out_(out),
         sizes_(linearisation_sizes(batch.model().info())),
-        steps_(at(spec_.step_count)) {
-    if (spec_.worlds.empty()) {
-      spec_.worlds.resize(at(batch.spec().world_count));
-      std::iota(spec_.worlds.begin(), spec_.worlds.end(), 0);
-    }
+        steps_(at(spec_.step_count)),
+        path_(batch, {spec_.worlds, spec_.start, spec_.control, {}}) {
+    spec_.worlds = path_.worlds();
     columns_at_once_ = columns_of_launch(engine.device(), sizes_);
     items_of_step_ = items_of_step(columns_at_once_, sizes_);
-    find_bounds();
   }
 
   Status prepare() {
     if (Status s = check_linearisation(batch_, spec_, out_); !s.ok()) return s;
-    auto made = OwnWorlds::make(engine_, batch_, static_cast<int>(2 * columns_at_once_));
-    if (!made.ok()) return made.error();
-    own_ = std::move(made).value();
-    exact_ = std::make_unique<ExactStep>(own_->batch());
-    return {};
+    return path_.make_worlds(engine_, static_cast<int>(2 * columns_at_once_));
   }
 
-  std::int64_t memory_bytes() const override {
-    return own_->batch().memory_bound() + ExactStep::memory_bytes(own_->batch());
-  }
+  std::int64_t memory_bytes() const override { return path_.memory_bytes(); }
 
   Status run(std::size_t first, std::size_t last) override {
     for (std::size_t item = first; item < last; ++item) {
@@ -79,52 +62,21 @@ class Differences final : public Linearisation {
   }
 
  private:
-  // Of controls and activations, which laws hold within them.
-  void find_bounds() {
-    const model::ModelArrays<double>& m = batch_.model().compiled().arrays;
-    input_bounds_.resize(sizes_.nu + sizes_.na);
-    const auto narrow = [&](int input, double lower, double upper) {
-      Bounds& bounds = input_bounds_[at(input)];
-      bounds.lower = std::max(bounds.lower, lower), bounds.upper = std::min(bounds.upper, upper);
-    };
-    for (const auto& actuator : m.actuators) narrow(actuator.input, actuator.lower, actuator.upper);
-    for (std::size_t i = 0; i < m.activations.size(); ++i) {
-      narrow(m.activations[i].control, m.activations[i].lower, m.activations[i].upper);
-      narrow(static_cast<int>(sizes_.nu + i), m.activations[i].least, m.activations[i].most);
-    }
-  }
-
   std::size_t step_at() const { return row_ * steps_ + step_; }
 
   // The next step of the trajectory, from a world's start where it is its first.
   Status go_on() {
-    if (step_ > 0) {
-      time_ += batch_.spec().dt;
-    } else if (Status s = begin_world(); !s.ok()) {
-      return s;
-    }
-    control_ = std::vector<double>(sizes_.nu);
-    for (std::size_t i = 0; i < sizes_.nu; ++i) {
-      control_[i] = spec_.control.data == nullptr ? last_control_[i]
-                                                  : read_input(spec_.control, static_cast<int>(row_),
-                                                               static_cast<int>(step_), static_cast<int>(i));
-    }
-    now_ = after_;
-    keep_state(now_, step_);
-    Rows rows = rows_of_state(1);
-    if (Status s = set_rows(rows); !s.ok()) return s;
-    if (Status s = exact_->keep_before(); !s.ok()) return s;
-    if (Status s = own_->step(rows, senses()); !s.ok()) return s;
+    if (Status s = path_.begin_step(row_, step_); !s.ok()) return s;
+    keep_state(path_.now(), step_);
+    const bool was_frozen = path_.is_frozen();
+    Rows rows;
+    if (Status s = path_.make_step(rows, senses()); !s.ok()) return s;
     if (const auto to = part(out_.sensor_data, sizes_.ny); !to.empty()) {
       std::copy(rows.sensors.begin(), rows.sensors.end(), to.begin());
-      if (is_frozen_) std::fill(to.begin(), to.end(), kNaN);
+      if (was_frozen) std::fill(to.begin(), to.end(), kNaN);
     }
-    active_set_ = rows.active_set[0];
-    outcome_ = is_frozen_ ? std::uint32_t{kNonFinite} : rows.outcome[0];
-    is_frozen_ = (outcome_ & kNonFinite) != 0;  // and stays where it is, through the steps that are left
-    if (!is_frozen_) after_ = {rows.position, rows.velocity, rows.activation};
-    if (step_ + 1 == steps_) keep_state(after_, steps_);
-    if (!out_.outcome.empty()) out_.outcome[step_at()] = outcome_;
+    if (step_ + 1 == steps_) keep_state(path_.after(), steps_);
+    if (!out_.outcome.empty()) out_.outcome[step_at()] = path_.outcome();
     return begin_exactly();
   }
 
@@ -133,8 +85,8 @@ class Differences final : public Linearisation {
     LawWithoutDerivative law = LawWithoutDerivative::kNone;
     is_exact_ = spec_.method == LinearisationMethod::kExact;
     if (is_exact_) {
-      if (Status s = exact_->keep_after(); !s.ok()) return s;
-      law = is_frozen_ ? LawWithoutDerivative::kRemedy : exact_->law_of_step();
+      if (Status s = path_.exact().keep_after(); !s.ok()) return s;
+      law = path_.is_frozen() ? LawWithoutDerivative::kRemedy : path_.exact().law_of_step();
       if (law == LawWithoutDerivative::kNone && sizes_.columns() > 0) law = find_exactly(0);
       is_exact_ = law == LawWithoutDerivative::kNone;
     }
@@ -168,7 +120,7 @@ class Differences final : public Linearisation {
                           part(out_.D, sizes_.ny * sizes_.nu),
                           {}};
     if (!out_.kink.empty()) matrices.kink = out_.kink.subspan(step_at() * sizes_.columns(), sizes_.columns());
-    const LawWithoutDerivative law = exact_->find_columns(first, spec_.difference, matrices);
+    const LawWithoutDerivative law = path_.exact().find_columns(first, spec_.difference, matrices);
     clear_held_columns(first, std::min(first + ExactStep::kColumns, sizes_.columns()));
     return law;
   }
@@ -185,7 +137,7 @@ class Differences final : public Linearisation {
     const std::size_t x = sizes_.x();
     for (std::size_t c = std::max(first, 2 * sizes_.nv); c < last; ++c) {
       const bool of_state = c < x;
-      if (!bounds_of(c).hold(of_state ? now_.activation[c - 2 * sizes_.nv] : control_[c - x])) continue;
+      if (!path_.is_held(c)) continue;
       const std::size_t width = of_state ? x : sizes_.nu, column = of_state ? c : c - x;
       for (const auto& [all, rows] :
            {std::pair(of_state ? out_.A : out_.B, x), std::pair(of_state ? out_.C : out_.D, sizes_.ny)}) {
@@ -195,65 +147,12 @@ class Differences final : public Linearisation {
     }
   }
 
-  // The own worlds take the numbers of the world, and the trajectory begins with its state.
-  Status begin_world() {
-    const int world = spec_.worlds[row_];
-    if (std::vector<double> numbers = batch_.own_numbers(world); numbers != numbers_) {
-      if (Status s = own_->batch().give_numbers(numbers); !s.ok()) return s;
-      exact_->take_numbers();
-      numbers_ = std::move(numbers);
-    }
-    auto scales = batch_.read_scales(world);
-    if (!scales.ok()) return scales.error();
-    if (Status s = own_->batch().write_scales(scales.value()); !s.ok()) return s;
-    State state;
-    for (const auto& [field, to] :
-         {std::pair(Field::kJointPosition, &state.position), std::pair(Field::kJointVelocity, &state.velocity),
-          std::pair(Field::kActivation, &state.activation), std::pair(Field::kControl, &last_control_),
-          std::pair(Field::kMocapPose, &mocaps_)}) {
-      auto values = batch_.read_doubles(field, world);
-      if (!values.ok()) return values.error();
-      *to = std::move(values).value();
-    }
-    std::uint32_t outcome = 0;
-    const std::int32_t index = world;
-    const OutputView views[] = {{Field::kTime, reinterpret_cast<std::byte*>(&time_), sizeof(time_), 0},
-                                {Field::kOutcome, reinterpret_cast<std::byte*>(&outcome), sizeof(outcome), 0}};
-    if (Status s = batch_.get({&index, 1}, views); !s.ok()) return s;
-    is_frozen_ = (outcome & kNonFinite) != 0;
-    after_ = std::move(state);
-    return apply_start();
-  }
-
-  // What the request sets of the start, by one of the own worlds.
-  Status apply_start() {
-    now_ = after_;
-    Rows rows = rows_of_state(1);
-    if (Status s = set_rows(rows); !s.ok()) return s;
-    StateUpdate update = spec_.start;
-    for (InputView* view : {&update.body_pose, &update.body_velocity, &update.joint_position, &update.joint_velocity,
-                            &update.time, &update.activation, &update.mocap_pose}) {
-      if (view->data != nullptr) view->data += row_ * view->world_stride;
-    }
-    const std::int32_t first = 0;
-    if (Status s = own_->batch().set_state({&first, 1}, update); !s.ok()) return s;
-    for (const auto& [field, to] :
-         {std::pair(Field::kJointPosition, &after_.position), std::pair(Field::kJointVelocity, &after_.velocity),
-          std::pair(Field::kActivation, &after_.activation), std::pair(Field::kMocapPose, &mocaps_)}) {
-      auto values = own_->batch().read_doubles(field, 0);
-      if (!values.ok()) return values.error();
-      *to = std::move(values).value();
-    }
-    const OutputView time{Field::kTime, reinterpret_cast<std::byte*>(&time_), sizeof(time_), 0};
-    return own_->batch().get({&first, 1}, {&time, 1});
-  }
-
   // Columns [first, last) of A and B, C and D.
   Status differentiate(std::size_t first, std::size_t last) {
-    Rows rows = rows_of_state(2 * (last - first));
+    Rows rows = path_.rows_of_state(2 * (last - first));
     for (std::size_t c = first; c < last; ++c) {
-      move(c, rows, 2 * (c - first), spec_.difference);
-      move(c, rows, 2 * (c - first) + 1, -spec_.difference);
+      path_.move(c, rows, 2 * (c - first), spec_.difference);
+      path_.move(c, rows, 2 * (c - first) + 1, -spec_.difference);
     }
     const Rows from = rows;
     if (Status s = step_rows(rows); !s.ok()) return s;
@@ -261,70 +160,14 @@ class Differences final : public Linearisation {
     return {};
   }
 
-  // Copies of the state that the step begins with.
-  Rows rows_of_state(std::size_t count) const {
-    Rows rows;
-    const auto repeat = [count](const std::vector<double>& one, std::vector<double>& all) {
-      for (std::size_t i = 0; i < count; ++i) all.insert(all.end(), one.begin(), one.end());
-    };
-    repeat(now_.position, rows.position), repeat(now_.velocity, rows.velocity);
-    repeat(now_.activation, rows.activation), repeat(control_, rows.control);
-    rows.outcome.resize(count);
-    return rows;
-  }
-
-  // Moves coordinate or control c of a row.
-  void move(std::size_t c, Rows& rows, std::size_t row, double by) const {
-    const auto& [nq, nv, na, nu, ny, mocaps] = sizes_;
-    if (c < nv) {
-      std::vector<double> change(nv);
-      change[c] = by;
-      const std::vector<double> moved = displaced(own_->batch().common_model(), user(), now_.position, change);
-      std::copy(moved.begin(), moved.end(), rows.position.begin() + row * nq);
-    } else if (c < 2 * nv) {
-      rows.velocity[row * nv + c - nv] += by;
-    } else if (c < 2 * nv + na) {
-      rows.activation[row * na + c - 2 * nv] = bounds_of(c).move(input(c, rows, row), by);
-    } else {
-      rows.control[row * nu + c - sizes_.x()] = bounds_of(c).move(input(c, rows, row), by);
-    }
-  }
-
-  // Activation or control c of a row, and its bounds.
-  double input(std::size_t c, const Rows& rows, std::size_t row) const {
-    return c < sizes_.x() ? rows.activation[row * sizes_.na + c - 2 * sizes_.nv]
-                          : rows.control[row * sizes_.nu + c - sizes_.x()];
-  }
-  const Bounds& bounds_of(std::size_t c) const {
-    return input_bounds_[c < sizes_.x() ? sizes_.nu + c - 2 * sizes_.nv : c - sizes_.x()];
-  }
-
-  // How far apart coordinate or control c is in a row and the next.
-  double distance(std::size_t c, const Rows& rows, std::size_t row) const {
-    const auto& [nq, nv, na, nu, ny, mocaps] = sizes_;
-    const auto between = [row](const std::vector<double>& all, std::size_t size, std::size_t i) {
-      return all[row * size + i] - all[(row + 1) * size + i];
-    };
-    if (c < nv) return position_change(rows, row)[c];
-    if (c < 2 * nv) return between(rows.velocity, nv, c - nv);
-    if (c < 2 * nv + na) return between(rows.activation, na, c - 2 * nv);
-    return between(rows.control, nu, c - sizes_.x());
-  }
-
-  // From the row after it.
-  std::vector<double> position_change(const Rows& rows, std::size_t row) const {
-    return displacement(own_->batch().common_model(), user(), row_of(rows.position, row + 1, sizes_.nq),
-                        row_of(rows.position, row, sizes_.nq));
-  }
-
   // Column c, whose two sides are this row and the next.
   void put_column(std::size_t c, const Rows& from, const Rows& to, std::size_t row) {
     const std::size_t nv = sizes_.nv, x = sizes_.x();
-    const double apart = distance(c, from, row);
+    const double apart = path_.distance(c, from, row);
     const std::uint32_t outcome = join_outcomes(to.outcome[row], to.outcome[row + 1]);
-    const bool is_finite = ((outcome | outcome_) & kNonFinite) == 0;
+    const bool is_finite = ((outcome | path_.outcome()) & kNonFinite) == 0;
     // Of an input that its bounds hold nothing comes; else the difference is less than the coordinate's last bit.
-    const double unmoved = c >= 2 * sizes_.nv && bounds_of(c).hold(input(c, from, row)) ? 0 : kNaN;
+    const double unmoved = c >= 2 * sizes_.nv && path_.is_held(c, from, row) ? 0 : kNaN;
     const auto rate = [&](double change) {
       if (!is_finite) return kNaN;
       return apart == 0 ? unmoved : change / apart;
@@ -336,7 +179,7 @@ class Differences final : public Linearisation {
     const std::size_t width = of_state ? x : sizes_.nu, column = of_state ? c : c - x;
     const std::span<double> matrix = part(of_state ? out_.A : out_.B, x * width);
     if (!matrix.empty()) {
-      const std::vector<double> moved = position_change(to, row);
+      const std::vector<double> moved = path_.position_change(to, row);
       for (std::size_t i = 0; i < nv; ++i) {
         matrix[i * width + column] = rate(moved[i]);
         matrix[(nv + i) * width + column] = rate(between(to.velocity, nv, i));
@@ -351,18 +194,15 @@ class Differences final : public Linearisation {
     }
     if (!out_.outcome.empty()) out_.outcome[step_at()] = join_outcomes(out_.outcome[step_at()], outcome);
     if (!out_.kink.empty()) {
-      const bool differs = to.active_set[row] != active_set_ || to.active_set[row + 1] != active_set_;
+      const bool differs = to.active_set[row] != path_.active_set() || to.active_set[row + 1] != path_.active_set();
       out_.kink[step_at() * sizes_.columns() + c] = differs ? 1 : 0;
     }
   }
 
-  // The first of the own worlds have these states, and nothing else of before.
-  Status set_rows(const Rows& rows) { return own_->set(rows, time_, mocaps_); }
-
   // Makes the step of each row, which becomes what it leads to.
   Status step_rows(Rows& rows) {
-    if (Status s = set_rows(rows); !s.ok()) return s;
-    return own_->step(rows, senses());
+    if (Status s = path_.set_rows(rows); !s.ok()) return s;
+    return path_.own().step(rows, senses());
   }
   bool senses() const { return !out_.C.empty() || !out_.D.empty() || !out_.sensor_data.empty(); }
 
@@ -380,8 +220,6 @@ class Differences final : public Linearisation {
     return all.empty() ? all : all.subspan(step_at() * size, size);
   }
 
-  const UserArrays<double>& user() const { return own_->batch().model().user<double>(); }
-
   Engine& engine_;
   const EngineBatch& batch_;
   LinearisationSpec spec_;
@@ -389,23 +227,11 @@ class Differences final : public Linearisation {
   const LinearisationSizes sizes_;
   const std::size_t steps_;
   std::size_t columns_at_once_ = 1, items_of_step_ = 2;
-  std::vector<Bounds> input_bounds_;  // of controls, then of activations
-  std::unique_ptr<OwnWorlds> own_;
-  std::unique_ptr<ExactStep> exact_;
-  std::vector<double> numbers_;  // that its worlds have in place of the model's; none: the model's
+  Trajectory path_;
 
   // Of the item under way.
   std::size_t row_ = 0, step_ = 0;
-  // Of its world.
-  std::vector<double> last_control_, mocaps_;
-  bool is_frozen_ = false;
-  // Of its step.
-  double time_ = 0;
-  State now_, after_;
-  std::vector<double> control_;
-  bool is_exact_ = false;  // whether its matrices are there
-  std::uint64_t active_set_ = 0;
-  std::uint32_t outcome_ = 0;
+  bool is_exact_ = false;  // whether the matrices of its step are there
 };
 
 }  // namespace

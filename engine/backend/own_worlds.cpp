@@ -52,13 +52,15 @@ Status OwnWorlds::set(const Rows& rows, double time, const std::vector<double>& 
   return batch_->reset(reset);
 }
 
-Status OwnWorlds::step(Rows& rows, bool senses) {
+Status OwnWorlds::step(Rows& rows, bool senses, bool bodies) {
   const std::vector<std::int32_t> worlds = worlds_of(rows);
   rows.sensors.resize(senses ? rows.count() * sizes_.ny : 0);
   StepRequest request;
   request.batch = batch_.get();
   request.world_indices = worlds;
   request.control = rows_of(rows.control, sizes_.nu);
+  const std::size_t nb = batch_->model().info().bodies.size();
+  if (!rows.wrench.empty()) request.body_wrench = rows_of(rows.wrench, 6 * nb);
   std::vector<OutputView> outputs;
   const auto wants = [&](Field field, auto& values, std::size_t size) {
     const std::size_t bytes = size * sizeof(values[0]);
@@ -67,6 +69,9 @@ Status OwnWorlds::step(Rows& rows, bool senses) {
   wants(Field::kJointPosition, rows.position, sizes_.nq), wants(Field::kJointVelocity, rows.velocity, sizes_.nv);
   wants(Field::kActivation, rows.activation, sizes_.na), wants(Field::kOutcome, rows.outcome, 1);
   if (senses) wants(Field::kSensorData, rows.sensors, sizes_.ny);
+  rows.body_pose.resize(bodies ? rows.count() * 7 * nb : 0);
+  rows.body_velocity.resize(bodies ? rows.count() * 6 * nb : 0);
+  if (bodies) wants(Field::kBodyPose, rows.body_pose, 7 * nb), wants(Field::kBodyVelocity, rows.body_velocity, 6 * nb);
   request.outputs = outputs;
   if (const auto stepped = engine_.step({&request, 1}); !stepped.ok()) return stepped.error();
   auto sets = batch_->active_sets(worlds);

@@ -1,4 +1,4 @@
-// The worlds that a linearisation steps beside a batch: float64, of the same model and options, solved tightly.
+// The worlds that a derivative steps beside a batch: float64, of the same model and options, solved tightly.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,8 @@ struct State {
 // What some of the own worlds come from, or have come to, one row after the other.
 struct Rows {
   std::vector<double> position, velocity, activation, control, sensors;
+  std::vector<double> wrench;                    // empty: none
+  std::vector<double> body_pose, body_velocity;  // where they are wanted
   std::vector<std::uint32_t> outcome;
   std::vector<std::uint64_t> active_set;
   std::size_t count() const { return outcome.size(); }
@@ -52,8 +54,8 @@ class OwnWorlds {
   EngineBatch& batch() const { return *batch_; }
   // The first worlds have these states, and nothing else of before.
   Status set(const Rows& rows, double time, const std::vector<double>& mocaps);
-  // Steps the worlds of rows that they have, which become what they lead to.
-  Status step(Rows& rows, bool senses);
+  // Steps the worlds of rows that they have, which become what they lead to. body_pose and body_velocity if `bodies`.
+  Status step(Rows& rows, bool senses, bool bodies = false);
 
  private:
   OwnWorlds(Engine& engine, std::unique_ptr<EngineBatch> batch, const LinearisationSizes& sizes)

@@ -32,6 +32,7 @@ struct DualStep {
   // Of end_dual_step.
   double difference = 0, least_load = 0;                                                     // of kinks
   Dual *position = nullptr, *velocity = nullptr, *activation = nullptr, *sensors = nullptr;  // fields
+  Dual *body_pose = nullptr, *body_velocity = nullptr;                                       // where they are wanted
   bool is_kink[math::kDualLanes] = {};
 };
 
@@ -80,6 +81,8 @@ inline void end_dual_step(DualStep& step, const math::Slopes* slopes) {
   read(Field::kJointPosition, step.position), read(Field::kJointVelocity, step.velocity);
   read(Field::kActivation, step.activation);
   if (step.senses) read(Field::kSensorData, step.sensors);
+  if (step.body_pose != nullptr) read(Field::kBodyPose, step.body_pose);
+  if (step.body_velocity != nullptr) read(Field::kBodyVelocity, step.body_velocity);
 }
 
 // Both, for the instruction set that they were compiled for.

@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -53,8 +54,9 @@ class DualWorld {
   DualWorld& operator=(const DualWorld&) = delete;
 
   // The state and the parameters of a world that was reset, and the controls that it was then stepped with, which the
-  // state after the step holds.
-  void load(const model::WorldState<double>& from, const model::WorldState<double>& after) {
+  // state after the step holds; `wrench` is the step's body_wrench, or empty.
+  void load(const model::WorldState<double>& from, const model::WorldState<double>& after,
+            std::span<const double> wrench = {}) {
     std::memset(block_, 0, world_bytes_);
     const auto take = [](auto* to, const auto* values, int count) {
       for (int i = 0; i < count; ++i) to[i] = values[i];
@@ -63,6 +65,10 @@ class DualWorld {
       w.x[b] = math::cast<Dual>(from.x[b]), w.q[b] = math::cast<Dual>(from.q[b]);
       w.v[b] = math::cast<Dual>(from.v[b]), w.omega[b] = math::cast<Dual>(from.omega[b]);
       w.force[b] = w.torque[b] = {};
+      for (int k = 0; k < 3 && !wrench.empty(); ++k) {
+        const auto at = static_cast<std::size_t>(6 * user_.external_body[b] + k);
+        w.force[b][k] = wrench[at], w.torque[b][k] = wrench[at + 3];
+      }
     }
     take(w.axis_position, from.axis_position, m.axis_count);
     take(w.control, after.control, m.control_count);
@@ -76,6 +82,7 @@ class DualWorld {
     *w.state_is_new = 1;
   }
 
+  model::ModelArrays<Dual>& arrays() { return arrays_; }
   model::UserLayout<Dual> user() const {
     return {user_.joint_count, user_.position_count, user_.velocity_count, user_.external_body,
             p_BC_.data(),      q_BC_.data(),         user_.joints};

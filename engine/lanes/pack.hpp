@@ -46,10 +46,14 @@ AXION_HD inline void store_pack(Real* to, const Pack<Real, lanes>& a) {
   }
 }
 
-// Numbers smaller than `least` become zero.
+// Numbers smaller than `least` become zero; one that carries derivatives keeps them.
 template <int lanes, typename Real>
 AXION_HD inline Pack<Real, lanes> without_small(const Pack<Real, lanes>& a, Real least) {
-  return a < least && a > -least ? Pack<Real, lanes>{} : a;
+  if constexpr (std::is_class_v<Real>) {
+    return a < least && a > -least ? with_value(a, 0.0) : a;
+  } else {
+    return a < least && a > -least ? Pack<Real, lanes>{} : a;
+  }
 }
 
 // The pack of f(std::integral_constant<int, i>) for i from `first` on.

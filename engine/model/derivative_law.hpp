@@ -16,6 +16,7 @@ enum class LawWithoutDerivative : std::int32_t {
   kSize,             // more unknowns than are eliminated
   kSingular,         // a system without a unique solution
   kOther,            // a solution that its laws do not give again
+  kIdleAxis,         // of a number that would act along an axis on which nothing acts, such as damping of zero
 };
 
 constexpr const char* name_of(LawWithoutDerivative law) {
@@ -41,6 +42,8 @@ constexpr const char* name_of(LawWithoutDerivative law) {
       return "system without a unique solution";
     case kOther:
       return "solution that is not met again";
+    case kIdleAxis:
+      return "axis on which nothing acts";
   }
   return "";
 }

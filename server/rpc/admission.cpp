@@ -29,7 +29,7 @@ const std::vector<Group>& groups() {
       {"steps", {"Step", "StepStream"}},
       {"state",
        {"Reset", "GetState", "SetState", "GetContacts", "GetSolverStats", "CastRays", "GetDistances", "GetDynamics",
-        "Linearize", "Watch"}},
+        "Linearize", "StepGradient", "Watch"}},
       {"snapshots", {"SaveSnapshot", "RestoreSnapshot", "ListSnapshots", "DeleteSnapshot"}}};
   return *all;
 }

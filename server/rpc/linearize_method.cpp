@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include "server/rpc/coordinates.hpp"
 #include "server/rpc/query_answer.hpp"
 #include "server/rpc/request_conversion.hpp"
 #include "server/rpc/simulation_service.hpp"
@@ -18,13 +19,11 @@ namespace {
 
 using LinearizeShape = std::vector<std::int64_t>;
 
-constexpr double kCoordinateBytes = 256;
-
 // The messages number as the engine does.
 static_assert(static_cast<int>(LinearisationMethod::kExact) == v1::LINEARIZE_METHOD_EXACT &&
               static_cast<int>(LinearisationMethod::kDifferences) == v1::LINEARIZE_METHOD_DIFFERENCES);
 static_assert(static_cast<int>(LawWithoutDerivative::kSoftContact) == v1::LINEARIZE_LAW_SOFT_CONTACT &&
-              static_cast<int>(LawWithoutDerivative::kOther) == v1::LINEARIZE_LAW_OTHER);
+              static_cast<int>(LawWithoutDerivative::kIdleAxis) == v1::LINEARIZE_LAW_IDLE_AXIS);
 
 // Numbers of a world and step.
 struct LinearizeSizes {
@@ -90,17 +89,6 @@ absl::StatusOr<LinearisationOutput> make_answer(const LinearizeSizes& s, bool se
   return out;
 }
 
-void fill_coordinates(const ModelInfo& info, v1::LinearizeResponse& response) {
-  for (const StateCoordinate& coordinate : state_coordinates(info)) {
-    v1::StateCoordinate& message = *response.add_coordinates();
-    message.set_kind(static_cast<v1::StateCoordinateKind>(static_cast<int>(coordinate.kind) + 1));
-    message.set_name(coordinate.name);
-    if (coordinate.joint >= 0) message.set_joint(coordinate.joint);
-    if (coordinate.actuator >= 0) message.set_actuator(coordinate.actuator);
-    message.set_unit(coordinate.unit);
-  }
-}
-
 // A request while its pieces are done.
 struct LinearizeWork {
   LinearisationSpec spec;
@@ -118,6 +106,17 @@ struct LinearizeWork {
 };
 
 }  // namespace
+
+void fill_coordinates(const ModelInfo& info, google::protobuf::RepeatedPtrField<v1::StateCoordinate>& to) {
+  for (const StateCoordinate& coordinate : state_coordinates(info)) {
+    v1::StateCoordinate& message = *to.Add();
+    message.set_kind(static_cast<v1::StateCoordinateKind>(static_cast<int>(coordinate.kind) + 1));
+    message.set_name(coordinate.name);
+    if (coordinate.joint >= 0) message.set_joint(coordinate.joint);
+    if (coordinate.actuator >= 0) message.set_actuator(coordinate.actuator);
+    message.set_unit(coordinate.unit);
+  }
+}
 
 void SimulationService::Linearize(UnaryCall* call, const v1::LinearizeRequest* request,
                                   v1::LinearizeResponse* response) {
@@ -140,7 +139,7 @@ void SimulationService::Linearize(UnaryCall* call, const v1::LinearizeRequest* r
     if (!start.ok()) return start.status();
     auto out = make_answer(sizes, request->sensors(), parts_.limits, call->memory(), *response);
     if (!out.ok()) return out.status();
-    fill_coordinates(info, *response);
+    fill_coordinates(info, *response->mutable_coordinates());
     const auto work = std::make_shared<LinearizeWork>();
     work->spec.worlds = *std::move(worlds), work->spec.start = *std::move(start);
     work->spec.step_count = static_cast<int>(sizes.steps), work->spec.control = *control;

@@ -194,6 +194,7 @@ void SimulationService::GetServerInfo(UnaryCall* call, const v1::GetServerInfoRe
   response->add_features("task");
   response->add_features("assets");
   response->add_features("linearize");
+  response->add_features("step_gradient");
   if (parts_.store != nullptr) response->add_features("snapshot_store");
   fill_time(start_time_, *response->mutable_start_time());
   call->finish(absl::OkStatus());

@@ -130,6 +130,7 @@ class SimulationService final {
   void GetDistances(UnaryCall* call, const v1::GetDistancesRequest* request, v1::GetDistancesResponse* response);
   void GetDynamics(UnaryCall* call, const v1::GetDynamicsRequest* request, v1::GetDynamicsResponse* response);
   void Linearize(UnaryCall* call, const v1::LinearizeRequest* request, v1::LinearizeResponse* response);
+  void StepGradient(UnaryCall* call, const v1::StepGradientRequest* request, v1::StepGradientResponse* response);
   // NOLINTEND(readability-identifier-naming)
 
  private:

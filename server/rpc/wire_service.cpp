@@ -142,6 +142,11 @@ grpc::ServerUnaryReactor* WireService::Linearize(grpc::CallbackServerContext* co
   return serve(service_, "Linearize", &SimulationService::Linearize, context, request, response);
 }
 
+grpc::ServerUnaryReactor* WireService::StepGradient(grpc::CallbackServerContext* context,
+                                                    const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  return serve(service_, "StepGradient", &SimulationService::StepGradient, context, request, response);
+}
+
 grpc::ServerUnaryReactor* WireService::SaveSnapshot(grpc::CallbackServerContext* context,
                                                     const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   return serve(service_, "SaveSnapshot", &SimulationService::SaveSnapshot, context, request, response);

@@ -34,10 +34,10 @@ using RawService = WithRawMethods<
     Rpc::WithRawCallbackMethod_GetContacts, Rpc::WithRawCallbackMethod_GetSolverStats,
     Rpc::WithRawCallbackMethod_CastRays, Rpc::WithRawCallbackMethod_GetDistances,
     Rpc::WithRawCallbackMethod_GetDynamics, Rpc::WithRawCallbackMethod_Linearize,
-    Rpc::WithRawCallbackMethod_SaveSnapshot, Rpc::WithRawCallbackMethod_RestoreSnapshot,
-    Rpc::WithRawCallbackMethod_ListSnapshots, Rpc::WithRawCallbackMethod_DeleteSnapshot,
-    Rpc::WithRawCallbackMethod_StepStream, Rpc::WithRawCallbackMethod_Watch, Rpc::WithRawCallbackMethod_UploadAssets,
-    Rpc::WithRawCallbackMethod_DownloadAsset>::type;
+    Rpc::WithRawCallbackMethod_StepGradient, Rpc::WithRawCallbackMethod_SaveSnapshot,
+    Rpc::WithRawCallbackMethod_RestoreSnapshot, Rpc::WithRawCallbackMethod_ListSnapshots,
+    Rpc::WithRawCallbackMethod_DeleteSnapshot, Rpc::WithRawCallbackMethod_StepStream, Rpc::WithRawCallbackMethod_Watch,
+    Rpc::WithRawCallbackMethod_UploadAssets, Rpc::WithRawCallbackMethod_DownloadAsset>::type;
 
 class WireService final : public RawService {
  public:
@@ -84,6 +84,8 @@ class WireService final : public RawService {
                                         grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Linearize(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                       grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* StepGradient(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* SaveSnapshot(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* RestoreSnapshot(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

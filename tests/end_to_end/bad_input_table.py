@@ -19,7 +19,7 @@ import axion
 import grpc
 import numpy as np
 from axion.v1 import scene_pb2, simulation_pb2 as sim
-from axion.v1 import asset_pb2, linearize_pb2, query_pb2, snapshot_pb2, solver_pb2, state_pb2, tensor_pb2
+from axion.v1 import asset_pb2, linearize_pb2, query_pb2, snapshot_pb2, solver_pb2, state_pb2, step_gradient_pb2, tensor_pb2
 from google.protobuf import message_factory
 from google.protobuf.descriptor import FieldDescriptor as Field
 from google.protobuf.message import DecodeError
@@ -212,6 +212,11 @@ class Requests:
             ('Linearize', linearize_pb2.LinearizeRequest(
                 batch=self.batch, world_indices=worlds, start=joints, difference=1e-5, sensors=True, method=1,
                 control=axion.to_tensor(np.zeros((2, 1, model.control_count))))),
+            ('StepGradient', step_gradient_pb2.StepGradientRequest(
+                batch=self.batch, world_indices=worlds, start=joints, difference=1e-5, step_count=2, record_every=1,
+                control=axion.to_tensor(np.zeros((2, 2, model.control_count))), inputs=['mass_scale', 'gravity'],
+                outputs=['joint_position'], state_gradient=axion.to_tensor(np.zeros((2, 2 * model.joint_velocity_count))),
+                output_gradients={'joint_velocity': axion.to_tensor(np.ones((2, 2, model.joint_velocity_count)))})),
             ('SaveSnapshot', snapshot_pb2.SaveSnapshotRequest(batch=self.batch, display_name='x', return_content=True)),
             ('RestoreSnapshot', snapshot_pb2.RestoreSnapshotRequest(snapshot=kept.name, batch=self.batch)),
             ('ListSnapshots', snapshot_pb2.ListSnapshotsRequest(page_size=1, page_token='x')),

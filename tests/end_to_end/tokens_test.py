@@ -15,7 +15,7 @@ import grpc
 
 import access_case as case
 from axion.v1 import simulation_pb2 as sim
-from axion.v1 import linearize_pb2, query_pb2, snapshot_pb2, state_pb2, watch_pb2
+from axion.v1 import linearize_pb2, query_pb2, snapshot_pb2, state_pb2, step_gradient_pb2, watch_pb2
 
 BIN = pathlib.Path(sys.argv[1])
 MODEL = pathlib.Path(sys.argv[2]).read_text()
@@ -54,6 +54,7 @@ def methods_on(name, other_model):
             ('GetDistances', query_pb2.GetDistancesRequest(batch=batch)),
             ('GetDynamics', query_pb2.GetDynamicsRequest(batch=batch)),
             ('Linearize', linearize_pb2.LinearizeRequest(batch=batch)),
+            ('StepGradient', step_gradient_pb2.StepGradientRequest(batch=batch)),
             ('SaveSnapshot', snapshot_pb2.SaveSnapshotRequest(batch=batch, return_content=True, skip_store=True))]
 
 

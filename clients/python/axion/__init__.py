@@ -34,6 +34,7 @@ from axion.results import (BatchStats, Contacts, Distances, Dynamics, Histogram,
                            WorldStats)
 from axion.run_log import RunLog
 from axion.scene import Scene
+from axion.step_gradient import StepGradient
 from axion.stream import StepStream
 from axion.task import TaskResult, task_spec
 from axion.tensors import to_array, to_tensor
@@ -66,8 +67,8 @@ __all__ = [
     "AbortedError", "AxionError", "Batch", "BatchStats", "Client", "Contacts", "DEFAULT_TARGET", "Distances",
     "Dynamics", "DeadlineExceededError", "FailedPreconditionError", "FieldViolation", "Fleet", "FleetBatch", "Frame",
     "Histogram", "InternalError", "InvalidArgumentError", "Linearisation", "Model", "Named", "NotFoundError",
-    "Outcome", "PermissionDeniedError", "RayHits", "RecordedRun", "ResourceExhaustedError", "RunLog", "Scene", "State", "StepResult",
-    "StepStream", "TaskResult", "UnauthenticatedError", "UnavailableError", "UnimplementedError", "Watch",
+    "Outcome", "PermissionDeniedError", "RayHits", "RecordedRun", "ResourceExhaustedError", "RunLog", "Scene", "State",
+    "StepGradient", "StepResult", "StepStream", "TaskResult", "UnauthenticatedError", "UnavailableError", "UnimplementedError", "Watch",
     "WorldStats", "__version__", "local", "read_mjcf", "read_urdf", "read_usd", "solver_options", "task_spec", "to_array",
     "to_pandas", "to_tensor", "to_xarray",
 ]

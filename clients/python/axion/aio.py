@@ -258,6 +258,7 @@ class Batch(BatchRequests):
     distances = _awaited(BlockingBatch.distances)
     dynamics = _awaited(BlockingBatch.dynamics)
     linearise = _awaited(BlockingBatch.linearise)
+    step_gradient = _awaited(BlockingBatch.step_gradient)
     world_stats = _awaited(BlockingBatch.world_stats)
     keep_alive = _awaited(BlockingBatch.keep_alive)
     save_snapshot = _awaited(BlockingBatch.save_snapshot)

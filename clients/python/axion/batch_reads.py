@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,9 +14,10 @@ from axion.batch_requests import BatchRequests, IndexOfName
 from axion.calls import Calls
 from axion.linearisation import Linearisation, linearisation_method
 from axion.names import Choices
+from axion.step_gradient import StepGradient
 from axion.tensors import Worlds
 from axion.texts import documented_call
-from axion.v1 import linearize_pb2, query_pb2, scene_pb2, simulation_pb2, state_pb2
+from axion.v1 import linearize_pb2, query_pb2, scene_pb2, simulation_pb2, state_pb2, step_gradient_pb2
 
 _Result = TypeVar("_Result")
 
@@ -263,6 +264,79 @@ class BatchReads(BatchRequests, Calls):
         if control is not None:
             request.control.CopyFrom(tensors.to_tensor(self._per_world(control, len(indices), "control"), "control"))
         return self._ask("Linearize", request, Linearisation, timeout)
+
+    @documented_call
+    @checked
+    def step_gradient(self, output_gradients: Mapping[str, npt.ArrayLike] | None = None, worlds: Worlds = None,
+                      control: npt.ArrayLike | None = None, steps: int = 1, record_every: int = 0, *,
+                      state_gradient: npt.ArrayLike | None = None, inputs: str | Iterable[str] = (),
+                      outputs: str | Iterable[str] = (), body_wrench: npt.ArrayLike | None = None,
+                      body_pose: npt.ArrayLike | None = None, body_velocity: npt.ArrayLike | None = None,
+                      joint_position: npt.ArrayLike | None = None, joint_velocity: npt.ArrayLike | None = None,
+                      time: npt.ArrayLike | None = None, activation: npt.ArrayLike | None = None,
+                      mocap_pose: npt.ArrayLike | None = None, difference: float | None = None,
+                      timeout: float | None = None) -> StepGradient:
+        """Computes the gradient of a loss by what steps begin with, from its gradient by what they lead to.
+
+        The steps are those of `linearise`: each begins as after set_state, in float64. Nothing of the batch changes. The
+        gradient is exact where all laws of the steps have an exact derivative; `outcome` and `law` of the answer say where
+        differences stand for one.
+
+        Parameters
+        ----------
+        output_gradients : mapping of str to array_like, optional
+            dL/d(field) by the field's name: [n, ...], or [n, records, ...] with record_every. body_pose, body_velocity,
+            joint_position, joint_velocity, activation, sensor_data.
+        control : array_like, optional
+            Controls of the steps (rad, m, N or N m as the actuator says): [n, k, nu], or [n, nu] or [nu] held over the
+            steps. None: the last control, held.
+        steps : int, default 1
+            k.
+        record_every : int, default 0
+            Records are after every that many steps, which divide k; 0: one, after the last step.
+        state_gradient : array_like, optional
+            dL/d(state after the last step) by the coordinates of a linearisation: [n, x]; `state` of the answer to a call
+            for the steps after these.
+        inputs : str or Iterable[str], optional
+            What the gradient is wanted by besides start and controls: mass_scale, friction_scale, gain_scale, body_wrench,
+            or a parameter's name, such as body_mass, shape_friction, axis_damping or gravity.
+        outputs : str or Iterable[str], optional
+            Names of fields whose values are wanted, of those above.
+        body_wrench : array_like, optional
+            As in `step`, held: [n, nb, 6].
+        difference : float, optional
+            By how much numbers are moved where differences stand for a law, and within which kinks are looked for, 1e-10
+            to 1e-2; None is 1e-6.
+
+        Returns
+        -------
+        StepGradient
+            dL/d(start), dL/d(control), dL/d(inputs), the values of outputs, and how each world's were found.
+
+        Examples
+        --------
+        >>> gradient = batch.step_gradient({"joint_position": [[1.0] * nq]}, worlds=[0], control=[0.0] * batch_nu, steps=10)
+        >>> gradient.control.shape[0]
+        1
+        """
+        indices = self._indices(worlds)
+        count = len(indices) or self.world_count
+        request = step_gradient_pb2.StepGradientRequest(
+            batch=self.name, world_indices=indices, step_count=steps, record_every=record_every, difference=difference,
+            inputs=[inputs] if isinstance(inputs, str) else inputs, outputs=[outputs] if isinstance(outputs, str) else outputs,
+            start=self._state_update(indices, None, body_pose=body_pose, body_velocity=body_velocity, joint_position=joint_position,
+                                     joint_velocity=joint_velocity, time=time, activation=activation, mocap_pose=mocap_pose))
+        if control is not None:
+            request.control.CopyFrom(tensors.to_tensor(self._per_world(control, len(indices), "control"), "control"))
+        if body_wrench is not None:
+            rows = tensors.of_each_world(body_wrench, tensors.WORLD_DIMENSIONS["body_wrench"], count, "body_wrench")
+            request.body_wrench.CopyFrom(tensors.to_tensor(rows, "body_wrench"))
+        if state_gradient is not None:
+            rows = tensors.of_each_world(state_gradient, 2, count, "state_gradient")
+            request.state_gradient.CopyFrom(tensors.to_tensor(rows, "state_gradient"))
+        for name, of in (output_gradients or {}).items():
+            request.output_gradients[name].CopyFrom(tensors.to_tensor(tensors.as_array(of, name, np.float64), name))
+        return self._ask("StepGradient", request, StepGradient, timeout)
 
     @documented_call
     @checked

@@ -16,7 +16,7 @@ _Indices: TypeAlias = "npt.NDArray[np.int64]"
 
 # What has no row for each world: rays that all worlds have alike, one snapshot for all, names of columns.
 _ALIKE_DIMENSIONS = {"origin": 2, "direction": 2}
-_WITHOUT_ROWS = ("fields", "outputs", "parameters", "pairs", "frames", "ignored_bodies", "residual_blocks",
+_WITHOUT_ROWS = ("fields", "inputs", "outputs", "parameters", "pairs", "frames", "ignored_bodies", "residual_blocks",
                  "coordinates")
 
 

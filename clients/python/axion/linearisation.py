@@ -49,7 +49,7 @@ def linearisation_method(word: str) -> linearize_pb2.LinearizeMethod:
     return methods[word]
 
 
-def _words(enum: Any, prefix: str, values: tensor_pb2.Tensor) -> npt.NDArray[np.str_]:
+def words_of(enum: Any, prefix: str, values: tensor_pb2.Tensor) -> npt.NDArray[np.str_]:
     """The names of an enum's values in plain words; "" of UNSPECIFIED and of values that are newer than this client."""
     words = {value: name.removeprefix(prefix).lower().replace("_", " ") for name, value in enum.items() if value != 0}
     array = tensors.to_array(values)
@@ -110,8 +110,8 @@ class Linearisation:
         self.sensor_data: _Floats | None = tensors.to_array(proto.sensor_data) if proto.HasField("sensor_data") else None
         self.outcome: npt.NDArray[np.uint32] = tensors.to_array(proto.outcome)
         self.kink: npt.NDArray[np.bool_] = tensors.to_array(proto.kink) != 0
-        self.method: npt.NDArray[np.str_] = _words(linearize_pb2.LinearizeMethod, "LINEARIZE_METHOD_", proto.method)
-        self.law: npt.NDArray[np.str_] = _words(linearize_pb2.LinearizeLaw, "LINEARIZE_LAW_", proto.law)
+        self.method: npt.NDArray[np.str_] = words_of(linearize_pb2.LinearizeMethod, "LINEARIZE_METHOD_", proto.method)
+        self.law: npt.NDArray[np.str_] = words_of(linearize_pb2.LinearizeLaw, "LINEARIZE_LAW_", proto.law)
 
     @property
     def names(self) -> list[str]:

@@ -30,7 +30,7 @@ STREAMS = frozenset({"StepStream", "Watch", "UploadAssets", "DownloadAsset"})
 _DELETIONS = frozenset({"DeleteModel", "DeleteBatch", "DeleteSnapshot"})
 _REPEATABLE = _DELETIONS | {
     "GetServerInfo", "CreateModel", "GetModel", "ListModels", "GetBatch", "ListBatches", "KeepAlive", "Step", "Reset", "GetState",
-    "SetState", "GetContacts", "GetSolverStats", "CastRays", "GetDistances", "GetDynamics", "Linearize",
+    "SetState", "GetContacts", "GetSolverStats", "CastRays", "GetDistances", "GetDynamics", "Linearize", "StepGradient",
     "SaveSnapshot", "ListSnapshots"}
 
 

@@ -45,6 +45,11 @@ class AskedSimulation final : public v1::Simulation::Service {
     return keep(*request);
   }
 
+  grpc::Status StepGradient(grpc::ServerContext*, const v1::StepGradientRequest* request,
+                            v1::StepGradientResponse*) override {
+    return keep(*request);
+  }
+
   std::string query;
 
  private:
@@ -122,6 +127,30 @@ TEST_F(QueryTest, linearisations_ask_for_what_they_are_told) {
   EXPECT_EQ(simulation_.query.find("sensors"), std::string::npos) << simulation_.query;
   asked.step_count = 3;
   EXPECT_EQ(batch->linearize(asked, worlds).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(QueryTest, gradients_ask_for_what_they_are_told) {
+  const auto batch = client().create_batch("models/m", 4);
+  ASSERT_TRUE(batch.ok());
+  const std::vector<double> control(12, 0.5), of_position(24, 1.0);
+  const std::vector<std::int32_t> worlds{1, 3};
+  StepGradientArguments asked;
+  asked.control = control, asked.step_count = 2, asked.record_every = 1;
+  asked.output_gradients = {{"joint_position", std::span(of_position).first(12)}};
+  asked.inputs = {"gravity"}, asked.outputs = {"joint_velocity"};
+  ASSERT_TRUE(batch->step_gradient(asked, worlds).ok());
+  for (const char* part :
+       {"world_indices: 1 world_indices: 3", "control { dtype: DTYPE_FLOAT64 shape: 2 shape: 2 shape: 3",
+        "step_count: 2", "record_every: 1",
+        "key: \"joint_position\" value { dtype: DTYPE_FLOAT64 shape: 2 shape: 2 shape: 3", "inputs: \"gravity\"",
+        "outputs: \"joint_velocity\""}) {
+    EXPECT_NE(simulation_.query.find(part), std::string::npos) << simulation_.query;
+  }
+  asked.control = std::span(control).first(6);
+  ASSERT_TRUE(batch->step_gradient(asked, worlds).ok());
+  EXPECT_NE(simulation_.query.find("control { dtype: DTYPE_FLOAT64 shape: 2 shape: 3"), std::string::npos);
+  asked.output_gradients = {{"joint_position", of_position}};
+  EXPECT_EQ(batch->step_gradient(asked, worlds).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -195,6 +195,23 @@ TEST(ExactSteps, tendons_equalities_and_loops) {
   }
 }
 
+// A body at rest that hangs by a point: what is zero for the body as it stands changes with where it stands.
+TEST(ExactSteps, loops_at_rest_have_the_derivatives_of_what_is_zero) {
+  Moving f(
+      mjcf(R"(<body name="a" pos="0 0 1"><freejoint/><geom type="capsule" size=".03" fromto="0 0 0 .3 0 0"/></body>)",
+           R"(<equality><connect body1="a" anchor="0 0 0"/></equality>)"));
+  EXPECT_LT(worst_error(f, 1e-4), 1e-6);
+}
+
+TEST(ExactSteps, a_spring_of_a_ball_at_its_reference_is_answered_by_differences) {
+  Moving f(mjcf(R"(<body pos="0 0 1"><joint type="ball" stiffness="3"/>
+      <geom type="capsule" size=".03" fromto="0 0 0 .3 0 0"/></body>)"));
+  EXPECT_EQ(f.answer(LinearisationMethod::kExact, 1e-6).law[0], LawWithoutDerivative::kOther);
+  f.move({0.1, 0.2, 0.3});
+  testing::step(*f.engine, *f.batch, 1);
+  EXPECT_LT(worst_error(f, 1e-4), 1e-6);
+}
+
 TEST(ExactSteps, sensors_have_exact_matrices) {
   SceneSpec scene = robot();
   for (const model::SensorKind kind :
