@@ -4,10 +4,10 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -45,8 +45,8 @@ std::int64_t element_count(const v1::Tensor& tensor);
 
 // A tensor of the given shape with a copy of the values. INVALID_ARGUMENT, naming `name`, if their number does not fit.
 template <typename T>
-absl::StatusOr<v1::Tensor> make_tensor(std::span<const T> values, std::initializer_list<std::int64_t> shape,
-                                       const char* name) {
+absl::StatusOr<v1::Tensor> make_tensor(std::span<const T> values, const std::vector<std::int64_t>& shape,
+                                       const std::string& name) {
   v1::Tensor tensor;
   tensor.set_dtype(dtype_of<T>());
   for (const std::int64_t extent : shape) {
