@@ -176,7 +176,7 @@ void TypedBatch<Real>::dynamics_of(const DynamicsQuery& query, int row, int worl
   const WorldModel<Real> own = world_model(world);
   const WorldBlock<Real> state(own, block);
   const model::WorldView<Real>& w = state.view();
-  const std::vector<double> scale(w.mass_scale, w.mass_scale + own.m.body_count);
+  const std::vector<double> scale(w.mass_scale.begin(), w.mass_scale + own.m.body_count);
   work_out_dynamics(own.compiled(), model().template user<double>(), state.bodies(),
                     state.read_reals(Field::kJointPosition, own.user.position_count),
                     state.read_reals(Field::kJointVelocity, own.user.velocity_count), scale, query, row, out);
@@ -194,9 +194,9 @@ std::vector<double> TypedBatch<Real>::scales_of(std::byte* block) const {
   const WorldBlock<Real> world(model(), block);
   const model::WorldView<Real>& w = world.view();
   const model::ModelView<Real>& m = world.model().m;
-  std::vector<double> scales(w.mass_scale, w.mass_scale + m.body_count);
+  std::vector<double> scales(w.mass_scale.begin(), w.mass_scale + m.body_count);
   scales.push_back(static_cast<double>(w.friction_scale[0]));
-  scales.insert(scales.end(), w.gain_scale, w.gain_scale + m.control_count);
+  scales.insert(scales.end(), w.gain_scale.begin(), w.gain_scale + m.control_count);
   return scales;
 }
 
@@ -206,9 +206,9 @@ void TypedBatch<Real>::set_scales(std::span<const double> scales, std::byte* blo
   const model::WorldView<Real>& w = world.view();
   const auto bodies = static_cast<std::size_t>(world.model().m.body_count);
   const auto to_real = [](double scale) { return static_cast<Real>(scale); };
-  std::transform(scales.begin(), scales.begin() + bodies, w.mass_scale, to_real);
+  std::transform(scales.begin(), scales.begin() + bodies, w.mass_scale.begin(), to_real);
   w.friction_scale[0] = to_real(scales[bodies]);
-  std::transform(scales.begin() + bodies + 1, scales.end(), w.gain_scale, to_real);
+  std::transform(scales.begin() + bodies + 1, scales.end(), w.gain_scale.begin(), to_real);
 }
 
 template <typename Real>

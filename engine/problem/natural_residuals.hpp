@@ -47,7 +47,7 @@ struct MomentBounds {
 // `contact_impulses`: λ of contacts, three each.
 template <typename Real>
 AXION_HD inline MomentBounds<Real> moment_bounds(const constraints::ContactMoment<Real>& moment,
-                                                 const Real* contact_impulses) {
+                                                 ConstArray<Real> contact_impulses) {
   const Real normal = greater(contact_impulses[3 * moment.contact], Real(0));
   return {moment.torsional * normal, moment.rolling * normal};
 }
