@@ -9,10 +9,12 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 FLAGS = ['-std=c++20', '-fsyntax-only', '-w', '-x', 'c++', '-']
+FIRST_INCLUDE = re.compile(r'#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]')
 
 
 def headers(root, paths):
@@ -30,12 +32,20 @@ def error_of(root, compiler, header):
     return '' if run.returncode == 0 else (errors or run.stderr.splitlines() or ['it failed without a word'])[0]
 
 
+def compiled_by_others(root, names):
+    """What a header includes before all else is compiled alone with it."""
+    first = [FIRST_INCLUDE.search((root / name).read_text()) for name in names]
+    return {match.group(2) for match in first if match and match.group(1) == '"'}
+
+
 def check(root, compiler, paths):
-    """Findings as (header, error), in order, and how many headers there are."""
-    names = list(headers(root, paths))
+    """Findings as (header, error), in order, and how many headers were compiled, by others or by themselves."""
+    every = list(headers(root, paths))
+    others = compiled_by_others(root, every)
+    names = [name for name in every if name not in others]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         errors = list(pool.map(lambda header: error_of(root, compiler, header), names))
-    return [(name, error) for name, error in zip(names, errors) if error], len(names)
+    return [(name, error) for name, error in zip(names, errors) if error], len(every)
 
 
 def main():
