@@ -91,6 +91,10 @@ class Sources:
             for member, written in self.members.get(view, ()):
                 if written and re.search(rf'\b{name}\.{member}(?:{_ELEMENT}{_SET}| \+)', text):
                     found |= self.arrays.get((view, member), set())
+        for view, body in STRUCT.findall(text):  # by its own functions
+            for member, written in self.members[view]:
+                if written and re.search(rf'(?<![\w.]){member}(?:{_ELEMENT}{_SET}| \+)', body):
+                    found |= self.arrays.get((view, member), set())
         lambdas = written_places(LAMBDA.findall(text))
         for match in re.finditer(r'\b(\w+)(?:<Real>)?\(', text):
             places = lambdas.get(match.group(1)) or self.written_arguments.get(match.group(1))
