@@ -42,15 +42,16 @@ struct ScratchEnds {
   }
 };
 
-// Calls f(array, start) for each array of a world; `start` is in its block, behind `scratch.step` of a part that shares
-// its bytes. Returns the end of the state and parameters, and those of scratch in `scratch`.
+// Calls f(kind, start, length) for each array of a world; `start` is in its block, behind `scratch.step` of a part that
+// shares its bytes. Returns the end of the state and parameters, and those of scratch in `scratch`.
 template <typename Real, typename F>
 std::size_t for_each_place(const model::ModelView<Real>& m, ScratchEnds& scratch, F&& f) {
   std::size_t world = 0;
   for (const model::ArrayDeclaration<Real>& array : model::declarations<model::WorldView, Real>()) {
     std::size_t& end = is_scratch(array.kind) ? scratch.of(array.kind) : world;
-    f(array, end);
-    end += field_bytes(array, m);
+    const std::size_t length = array.length(m);
+    f(array.kind, end, length);
+    end += align_up(length * array.element_bytes, kFieldAlignment);
   }
   return world;
 }
@@ -64,7 +65,7 @@ struct WorldBytes {
 template <typename Real>
 WorldBytes world_bytes(const model::ModelView<Real>& m) {
   ScratchEnds scratch;
-  const std::size_t world = for_each_place(m, scratch, [](const auto&, std::size_t) {});
+  const std::size_t world = for_each_place(m, scratch, [](model::FieldKind, std::size_t, std::size_t) {});
   return {align_up(world, kBlockAlignment), align_up(scratch.step + scratch.shared(), kBlockAlignment)};
 }
 
@@ -84,14 +85,14 @@ model::WorldState<Real> bind_state(const model::ModelView<Real>& m, std::byte* w
 template <typename Real>
 model::WorldView<Real> bind_world(const model::ModelView<Real>& m, std::byte* world, std::byte* scratch) {
   model::WorldView<Real> view;
-  static_cast<model::WorldState<Real>&>(view) = bind_state(m, world);
-  if (scratch == nullptr) return view;
   ArraySlot* slot = model::slots(view).data();
   ScratchEnds ends;
-  for_each_place(m, ends, [&](const model::ArrayDeclaration<Real>& array, std::size_t start) {
-    if (is_scratch(array.kind)) slot->place(scratch + start, array.length(m));
+  for_each_place(m, ends, [&](model::FieldKind kind, std::size_t start, std::size_t length) {
+    std::byte* block = is_scratch(kind) ? scratch : world;
+    if (block != nullptr) slot->place(block + start, length);
     ++slot;
   });
+  if (scratch == nullptr) return view;
   // What parts of the step share lies behind what all of it needs.
   slot = model::slots(view).data();
   for (const model::ArrayDeclaration<Real>& array : model::declarations<model::WorldView, Real>()) {
