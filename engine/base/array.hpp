@@ -13,7 +13,7 @@
 
 namespace axion {
 
-inline constexpr std::size_t kAnyLength = -1;  // where it is not known, and indices are not checked
+inline constexpr std::size_t kAnyLength = ~std::size_t(0);  // where it is not known, and indices are not checked
 
 // An array of whatever type: what those who place arrays in memory set.
 class ArraySlot {
