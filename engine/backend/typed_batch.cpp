@@ -32,7 +32,7 @@ step::StepJob<Real> TypedBatch<Real>::make_job(const StepRequest& request) const
   if (variation_ != nullptr) job.own = variation_->tables();
   job.settings = model::make_step_settings<Real>(spec().options, spec().dt);
   model::suit_settings(job.m, job.settings);
-  job.world_stride = world::world_bytes(job.m).world;
+  job.world_stride = layout_.bytes.world, job.layout = &layout_;
   job.world_indices = request.world_indices.empty() ? nullptr : request.world_indices.data();
   job.world_count = request.world_indices.empty() ? spec().world_count : static_cast<int>(request.world_indices.size());
   job.step_count = request.step_count;
@@ -83,6 +83,11 @@ void TypedBatch<Real>::get_world(std::span<const OutputView> out, int row, int w
     if (field_bytes(o.field) == 0) continue;
     readout::write_field(team::SerialTeam{}, own.m, own.user, state.view(), o.field, o.data + row * o.world_stride);
   }
+}
+
+template <typename Real>
+world::WorldLayout TypedBatch<Real>::lay_out() const {
+  return world::world_layout(model::batch_view(model().template arrays<Real>().view(), spec().options));
 }
 
 template <typename Real>

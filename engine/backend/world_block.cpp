@@ -34,7 +34,8 @@ std::vector<double> read_row(const InputView& view, int row, int count) {
 
 template <typename Real>
 WorldBlock<Real>::WorldBlock(WorldModel<Real> model, std::byte* block)
-    : model_(std::move(model)), m_(model_.m), user_(model_.user), w_(world::bind_world(m_, block, nullptr)) {
+    : model_(std::move(model)), m_(model_.m), user_(model_.user), w_() {
+  static_cast<model::WorldState<Real>&>(w_) = world::bind_state(m_, block);
   model_.stand_on_mocaps(w_);
 }
 

@@ -25,8 +25,6 @@ class ArraySlot {
     length_ = length;
 #endif
   }
-  // Further on in its memory.
-  void move(std::size_t bytes) { first_ = static_cast<std::byte*>(first_) + bytes; }
   AXION_HD void* first() const { return first_; }
 
  protected:

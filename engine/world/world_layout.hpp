@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "engine/world/world_view.hpp"
 
@@ -42,31 +43,43 @@ struct ScratchEnds {
   }
 };
 
-// Calls f(kind, start, length) for each array of a world; `start` is in its block, behind `scratch.step` of a part that
-// shares its bytes. Returns the end of the state and parameters, and those of scratch in `scratch`.
-template <typename Real, typename F>
-std::size_t for_each_place(const model::ModelView<Real>& m, ScratchEnds& scratch, F&& f) {
-  std::size_t world = 0;
-  for (const model::ArrayDeclaration<Real>& array : model::declarations<model::WorldView, Real>()) {
-    std::size_t& end = is_scratch(array.kind) ? scratch.of(array.kind) : world;
-    const std::size_t length = array.length(m);
-    f(array.kind, end, length);
-    end += align_up(length * array.element_bytes, kFieldAlignment);
-  }
-  return world;
-}
-
 struct WorldBytes {
   std::size_t world = 0;  // state and parameters
   std::size_t scratch = 0;
 };
 
+// Of all arrays, as they are declared: where each starts in its block, in kFieldAlignment, and how long it is.
+struct WorldLayout {
+  std::uint32_t start[model::kWorldSlots], length[model::kWorldSlots];
+  WorldBytes bytes;
+};
+
+template <typename Real>
+WorldLayout world_layout(const model::ModelView<Real>& m) {
+  const auto arrays = model::declarations<model::WorldView, Real>();
+  WorldLayout layout;
+  ScratchEnds scratch;
+  std::size_t world = 0;
+  for (int slot = 0; slot < model::kWorldSlots; ++slot) {
+    std::size_t& end = is_scratch(arrays[slot].kind) ? scratch.of(arrays[slot].kind) : world;
+    const std::size_t length = arrays[slot].length(m);
+    layout.start[slot] = static_cast<std::uint32_t>(end / kFieldAlignment);
+    layout.length[slot] = static_cast<std::uint32_t>(length);
+    end += align_up(length * arrays[slot].element_bytes, kFieldAlignment);
+  }
+  // What parts of the step share lies behind what all of it needs.
+  for (int slot = 0; slot < model::kWorldSlots; ++slot) {
+    if (shares_bytes(arrays[slot].kind))
+      layout.start[slot] += static_cast<std::uint32_t>(scratch.step / kFieldAlignment);
+  }
+  layout.bytes = {align_up(world, kBlockAlignment), align_up(scratch.step + scratch.shared(), kBlockAlignment)};
+  return layout;
+}
+
 // Sizes of the two blocks.
 template <typename Real>
 WorldBytes world_bytes(const model::ModelView<Real>& m) {
-  ScratchEnds scratch;
-  const std::size_t world = for_each_place(m, scratch, [](model::FieldKind, std::size_t, std::size_t) {});
-  return {align_up(world, kBlockAlignment), align_up(scratch.step + scratch.shared(), kBlockAlignment)};
+  return world_layout(m).bytes;
 }
 
 // The state and parameters of a world in its block.
@@ -81,25 +94,20 @@ model::WorldState<Real> bind_state(const model::ModelView<Real>& m, std::byte* w
   return state;
 }
 
-// The view of a world in its blocks. `scratch` may be null for code that reads and writes no scratch.
+// The view of a world in its blocks.
 template <typename Real>
-model::WorldView<Real> bind_world(const model::ModelView<Real>& m, std::byte* world, std::byte* scratch) {
+model::WorldView<Real> bind_world(const WorldLayout& layout, std::byte* world, std::byte* scratch) {
+  constexpr int kept = sizeof(model::WorldState<Real>) / sizeof(ArraySlot);  // the first of all are those of the state
   model::WorldView<Real> view;
-  ArraySlot* slot = model::slots(view).data();
-  ScratchEnds ends;
-  for_each_place(m, ends, [&](model::FieldKind kind, std::size_t start, std::size_t length) {
-    std::byte* block = is_scratch(kind) ? scratch : world;
-    if (block != nullptr) slot->place(block + start, length);
-    ++slot;
-  });
-  if (scratch == nullptr) return view;
-  // What parts of the step share lies behind what all of it needs.
-  slot = model::slots(view).data();
-  for (const model::ArrayDeclaration<Real>& array : model::declarations<model::WorldView, Real>()) {
-    if (shares_bytes(array.kind)) slot->move(ends.step);
-    ++slot;
+  ArraySlot* slots = model::slots(view).data();
+  for (int slot = 0; slot < model::kWorldSlots; ++slot) {
+    slots[slot].place((slot < kept ? world : scratch) + layout.start[slot] * kFieldAlignment, layout.length[slot]);
   }
   return view;
+}
+template <typename Real>
+model::WorldView<Real> bind_world(const model::ModelView<Real>& m, std::byte* world, std::byte* scratch) {
+  return bind_world<Real>(world_layout(m), world, scratch);
 }
 
 }  // namespace axion::world
