@@ -190,8 +190,10 @@ class TypedBatch final : public EngineBatch {
   Status check_snapshot(std::string_view snapshot, const std::string& name) const override;
   std::int64_t read_snapshot(std::string_view snapshot, std::byte* block) const override;
   WorldModel<Real> world_model(int world) const;
+  world::WorldLayout lay_out() const;
   struct TypedRows;
 
+  const world::WorldLayout layout_ = lay_out();
   std::unique_ptr<Variation<Real>> variation_;          // null until a world has numbers of its own
   std::shared_ptr<const model::CompiledModel> common_;  // of all worlds, where give_numbers was the last to give any
 };

@@ -43,17 +43,27 @@ SnapshotHeader header_of(std::string_view bytes) {
   return header;
 }
 
-// Whether `array`, of a view's arrays, is `other`.
-template <typename T, typename Other>
-bool is_array(T* const& array, Other* const& other) {
-  return static_cast<const void*>(&array) == static_cast<const void*>(&other);
-}
+// Whether an array of a view is `other`.
+bool is_array(const ArraySlot& array, const ArraySlot& other) { return &array == &other; }
 
-// Calls f(name, array of w, elements that a snapshot holds, element count) for each array of state and parameters.
-// Contacts are kept in arrays for as many as a world can have.
+// An array of state or parameters.
+template <typename Real>
+struct KeptArray {
+  const model::ArrayDeclaration<Real>& said;
+  ArraySlot& slot;
+  std::size_t used, count;  // elements that a snapshot holds, and all
+
+  std::byte* data() const { return static_cast<std::byte*>(slot.first()); }
+  std::size_t used_bytes() const { return used * said.element_bytes; }
+};
+
+// Calls f(array) for each array of state and parameters. Contacts are kept in arrays for as many as a world can have.
 template <typename Real, typename F>
 void for_each_kept(const model::ModelView<Real>& m, model::WorldState<Real>& w, const SnapshotHeader& header, F&& f) {
-  for_each_field(m, w, [&](model::FieldKind, const char* name, auto*& array, std::size_t count) {
+  ArraySlot* slot = model::slots(w).data();
+  for (const model::ArrayDeclaration<Real>& said : model::declarations<model::WorldState, Real>()) {
+    ArraySlot& array = *slot++;
+    const std::size_t count = said.length(m);
     std::size_t used = count;
     if (is_array(array, w.warm)) used = header.warm_count;
     if (is_array(array, w.contacts)) used = header.contact_count;
@@ -61,34 +71,32 @@ void for_each_kept(const model::ModelView<Real>& m, model::WorldState<Real>& w, 
     if (is_array(array, w.contact_gap)) used = header.contact_count;
     if (is_array(array, w.contact_moment)) used = count > 0 ? header.contact_count : 0;
     if (is_array(array, w.eased) && header.version == kOldestSnapshotVersion) used = 0;
-    f(name, array, used, count);
-  });
+    f(KeptArray<Real>{said, array, used, count});
+  }
 }
 
 template <typename Real>
 std::size_t snapshot_bytes(const model::ModelView<Real>& m, const SnapshotHeader& header) {
   std::size_t bytes = sizeof(SnapshotHeader) + kTailBytes + header.number_count * sizeof(double);
-  model::WorldState<Real> none{};
-  for_each_kept(m, none, header,
-                [&](const char*, auto*& array, std::size_t used, std::size_t) { bytes += used * sizeof(*array); });
+  model::WorldState<Real> none;
+  for_each_kept(m, none, header, [&](const KeptArray<Real>& array) { bytes += array.used_bytes(); });
   return bytes;
 }
 
 template <typename Real>
 std::uint64_t layout_of(const EngineModel& model) {
   Hash hash;
-  model::WorldState<Real> none{};
-  for_each_field(model.arrays<Real>().view(), none,
-                 [&](model::FieldKind kind, const char*, auto*& array, std::size_t count) {
-                   // Snapshots of engines that did not have these arrays are still read, where they are empty.
-                   const bool is_newer = is_array(array, none.sensed) || is_array(array, none.break_ratio) ||
-                                         is_array(array, none.mocap_x) || is_array(array, none.mocap_q) ||
-                                         is_array(array, none.contact_moment);
-                   if ((is_newer && count == 0) || is_array(array, none.eased)) return;  // the version says of eased
-                   hash.add(std::uint64_t(kind));
-                   hash.add(std::uint64_t(sizeof(*array)));
-                   hash.add(std::uint64_t(count));
-                 });
+  model::WorldState<Real> none;
+  for_each_kept(model.arrays<Real>().view(), none, {}, [&](const KeptArray<Real>& array) {
+    // Snapshots of engines that did not have these arrays are still read, where they are empty.
+    const bool is_newer = is_array(array.slot, none.sensed) || is_array(array.slot, none.break_ratio) ||
+                          is_array(array.slot, none.mocap_x) || is_array(array.slot, none.mocap_q) ||
+                          is_array(array.slot, none.contact_moment);
+    if ((is_newer && array.count == 0) || is_array(array.slot, none.eased)) return;  // the version says of eased
+    hash.add(std::uint64_t(array.said.kind));
+    hash.add(std::uint64_t(array.said.element_bytes));
+    hash.add(std::uint64_t(array.count));
+  });
   hash.add(model.pairs_hash());
   return hash.value();
 }
@@ -121,9 +129,9 @@ bool turns_too_far(const math::Vec3<Real>& omega, double dt) {
 // From which of its elements on `array`, of a view's arrays, is computed of a step's result after that was found finite
 // (step/accept.hpp): what diverges may overflow there, and is then a world's state like any other, of which the
 // next step says that it is not finite.
-template <typename Real, typename Element>
+template <typename Real>
 std::size_t first_overflowing(const model::ModelView<Real>& m, const model::WorldState<Real>& w,
-                              Element* const& array) {
+                              const ArraySlot& array) {
   if (is_array(array, w.control) || is_array(array, w.control_before)) return m.control_count;  // activations
   const bool all = is_array(array, w.q) || is_array(array, w.omega) || is_array(array, w.omega_rest) ||
                    is_array(array, w.v_at_pose) || is_array(array, w.omega_at_pose) ||
@@ -141,9 +149,10 @@ class Inspection {
       : m_(m), w_(w), header_(header) {}
 
   std::string run() {
-    for_each_kept(m_, w_, header_, [this](const char* name, auto*& array, std::size_t used, std::size_t) {
-      name_ = name;
-      inspect(array, used);
+    for_each_kept(m_, w_, header_, [this](const KeptArray<Real>& array) {
+      name_ = array.said.name;
+      inspect<Real, math::Vec3<Real>, math::Quat<Real>, model::ContactWarmStart<Real>, model::Contact<Real>,
+              model::StepRecord, double, std::int64_t, std::uint32_t, int>(array);
     });
     name_ = "its record";
     check(w_.warm_count[0] == static_cast<int>(header_.warm_count), "counts of contacts that differ from its header's");
@@ -175,11 +184,19 @@ class Inspection {
     check(known, "a pair of shapes that the model has not");
   }
 
+  // By the type of its elements, one of `Elements`.
+  template <typename... Elements>
+  void inspect(const KeptArray<Real>& array) {
+    const bool known =
+        (... || (array.said.template holds<Elements>() &&
+                 (inspect_elements(array.slot, static_cast<const Elements*>(array.slot.first()), array.used), true)));
+    check(known, "an array that this engine has no rule for");
+  }
+
   // Every array of numbers must be finite but those that only tell what the last step did, which nothing reads back,
   // and those that overflow where a world diverges.
   template <typename Element>
-  void inspect(Element* const& array, std::size_t used) {
-    const Element* values = array;
+  void inspect_elements(const ArraySlot& array, const Element* values, std::size_t used) {
     if constexpr (std::is_same_v<Element, model::StepRecord>) {
       const bool counts = values->newton_iterations >= 0 && values->linear_iterations >= 0 &&
                           values->line_search_steps >= 0 && values->sweep_rounds >= 0 && values->contact_sweeps >= 0;
@@ -209,7 +226,7 @@ class Inspection {
         if constexpr (std::is_same_v<Element, model::ContactWarmStart<Real>>) check_pair(values[i].pair);
       }
     } else {
-      inspect_other(array, used);
+      inspect_whole_numbers(array, used);
     }
   }
 
@@ -224,8 +241,7 @@ class Inspection {
   }
 
   // Integers need a rule each. Without one no snapshot is taken, so that a new array is not forgotten here.
-  template <typename Element>
-  void inspect_other(Element* const& array, std::size_t used) {
+  void inspect_whole_numbers(const ArraySlot& array, std::size_t used) {
     if (is_array(array, w_.warm_count) || is_array(array, w_.limit_side)) return;  // in run()
     if (is_array(array, w_.state_is_new)) {
       return check(w_.state_is_new[0] == 0 || w_.state_is_new[0] == 1, "a mark that is neither 0 nor 1");
@@ -323,7 +339,7 @@ std::string write_snapshot(const SnapshotHeader& common, const EngineModel& mode
   const model::ModelView<Real> m = model.arrays<Real>().view();
   model::WorldState<Real> w = world::bind_state(m, block);
   std::uint32_t said = outcome == nullptr ? *w.outcome : *outcome;
-  w.outcome = &said;
+  w.outcome.place(&said, 1);
   SnapshotHeader header = common;
   header.warm_count = static_cast<std::uint32_t>(*w.warm_count);
   header.contact_count = static_cast<std::uint32_t>(w.record->contact_count);
@@ -332,8 +348,8 @@ std::string write_snapshot(const SnapshotHeader& common, const EngineModel& mode
   std::string bytes;
   bytes.reserve(header.bytes);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
-  for_each_kept(m, w, header, [&](const char*, auto*& array, std::size_t used, std::size_t) {
-    if (used > 0) bytes.append(reinterpret_cast<const char*>(array), used * sizeof(*array));
+  for_each_kept(m, w, header, [&](const KeptArray<Real>& array) {
+    if (array.used > 0) bytes.append(reinterpret_cast<const char*>(array.data()), array.used_bytes());
   });
   bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
   const std::uint64_t sum = checksum(bytes);
@@ -354,12 +370,11 @@ std::int64_t read_snapshot(const EngineModel& model, std::string_view bytes, std
   const model::ModelView<Real> m = model.arrays<Real>().view();
   model::WorldState<Real> w = world::bind_state(m, block);
   const char* from = bytes.data() + sizeof(SnapshotHeader);
-  for_each_kept(m, w, header_of(bytes), [&](const char*, auto*& array, std::size_t used, std::size_t count) {
-    constexpr std::size_t kElement = sizeof(*array);
-    if (count == 0) return;
-    std::memcpy(static_cast<void*>(array), from, used * kElement);
-    std::memset(static_cast<void*>(array + used), 0, (count - used) * kElement);
-    from += used * kElement;
+  for_each_kept(m, w, header_of(bytes), [&](const KeptArray<Real>& array) {
+    if (array.count == 0) return;
+    std::memcpy(array.data(), from, array.used_bytes());
+    std::memset(array.data() + array.used_bytes(), 0, array.count * array.said.element_bytes - array.used_bytes());
+    from += array.used_bytes();
   });
   return *w.step_index;
 }

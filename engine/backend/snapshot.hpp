@@ -1,6 +1,6 @@
 // Snapshots: all that a world carries from one step to the next, as bytes that outlive the batch and the process.
 //
-//   | SnapshotHeader | state and parameter arrays in the order of for_each_field, contacts as many as there are |
+//   | SnapshotHeader | state and parameter arrays in the order of declarations, contacts as many as there are |
 //   | the world's own numbers, float64, a row of all parameters (model/parameters.hpp), or none |
 //   | checksum of all before, 8 | kSnapshotEnd, 1 |
 // An array that a world is given later travels too: the list of fields is the format, and its hash is in the header, so

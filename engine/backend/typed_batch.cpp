@@ -32,7 +32,7 @@ step::StepJob<Real> TypedBatch<Real>::make_job(const StepRequest& request) const
   if (variation_ != nullptr) job.own = variation_->tables();
   job.settings = model::make_step_settings<Real>(spec().options, spec().dt);
   model::suit_settings(job.m, job.settings);
-  job.world_stride = world::world_bytes(job.m).world;
+  job.world_stride = layout_.bytes.world, job.layout = &layout_;
   job.world_indices = request.world_indices.empty() ? nullptr : request.world_indices.data();
   job.world_count = request.world_indices.empty() ? spec().world_count : static_cast<int>(request.world_indices.size());
   job.step_count = request.step_count;
@@ -83,6 +83,11 @@ void TypedBatch<Real>::get_world(std::span<const OutputView> out, int row, int w
     if (field_bytes(o.field) == 0) continue;
     readout::write_field(team::SerialTeam{}, own.m, own.user, state.view(), o.field, o.data + row * o.world_stride);
   }
+}
+
+template <typename Real>
+world::WorldLayout TypedBatch<Real>::lay_out() const {
+  return world::world_layout(model::batch_view(model().template arrays<Real>().view(), spec().options));
 }
 
 template <typename Real>
@@ -176,7 +181,7 @@ void TypedBatch<Real>::dynamics_of(const DynamicsQuery& query, int row, int worl
   const WorldModel<Real> own = world_model(world);
   const WorldBlock<Real> state(own, block);
   const model::WorldView<Real>& w = state.view();
-  const std::vector<double> scale(w.mass_scale, w.mass_scale + own.m.body_count);
+  const std::vector<double> scale(w.mass_scale.begin(), w.mass_scale + own.m.body_count);
   work_out_dynamics(own.compiled(), model().template user<double>(), state.bodies(),
                     state.read_reals(Field::kJointPosition, own.user.position_count),
                     state.read_reals(Field::kJointVelocity, own.user.velocity_count), scale, query, row, out);
@@ -194,9 +199,9 @@ std::vector<double> TypedBatch<Real>::scales_of(std::byte* block) const {
   const WorldBlock<Real> world(model(), block);
   const model::WorldView<Real>& w = world.view();
   const model::ModelView<Real>& m = world.model().m;
-  std::vector<double> scales(w.mass_scale, w.mass_scale + m.body_count);
+  std::vector<double> scales(w.mass_scale.begin(), w.mass_scale + m.body_count);
   scales.push_back(static_cast<double>(w.friction_scale[0]));
-  scales.insert(scales.end(), w.gain_scale, w.gain_scale + m.control_count);
+  scales.insert(scales.end(), w.gain_scale.begin(), w.gain_scale + m.control_count);
   return scales;
 }
 
@@ -206,9 +211,9 @@ void TypedBatch<Real>::set_scales(std::span<const double> scales, std::byte* blo
   const model::WorldView<Real>& w = world.view();
   const auto bodies = static_cast<std::size_t>(world.model().m.body_count);
   const auto to_real = [](double scale) { return static_cast<Real>(scale); };
-  std::transform(scales.begin(), scales.begin() + bodies, w.mass_scale, to_real);
+  std::transform(scales.begin(), scales.begin() + bodies, w.mass_scale.begin(), to_real);
   w.friction_scale[0] = to_real(scales[bodies]);
-  std::transform(scales.begin() + bodies + 1, scales.end(), w.gain_scale, to_real);
+  std::transform(scales.begin() + bodies + 1, scales.end(), w.gain_scale.begin(), to_real);
 }
 
 template <typename Real>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
 #include "engine/backend/checks.hpp"
 #include "engine/constraints/eased_locks.hpp"
@@ -16,6 +15,15 @@ namespace {
 
 using math::cast;
 
+template <typename T>
+void copy(const Array<T>& from, int count, const Array<T>& to) {
+  for (int i = 0; i < count; ++i) to[i] = from[i];
+}
+template <typename T>
+void fill(const Array<T>& array, int count, const std::type_identity_t<T>& value) {
+  for (int i = 0; i < count; ++i) array[i] = value;
+}
+
 std::vector<double> read_row(const InputView& view, int row, int count) {
   std::vector<double> values(view.data == nullptr ? 0 : count);
   for (int j = 0; j < static_cast<int>(values.size()); ++j) values[j] = read_input(view, row, 0, j);
@@ -26,15 +34,16 @@ std::vector<double> read_row(const InputView& view, int row, int count) {
 
 template <typename Real>
 WorldBlock<Real>::WorldBlock(WorldModel<Real> model, std::byte* block)
-    : model_(std::move(model)), m_(model_.m), user_(model_.user), w_(world::bind_world(m_, block, nullptr)) {
+    : model_(std::move(model)), m_(model_.m), user_(model_.user), w_() {
+  static_cast<model::WorldState<Real>&>(w_) = world::bind_state(m_, block);
   model_.stand_on_mocaps(w_);
 }
 
 template <typename Real>
 void WorldBlock<Real>::set_default_parameters() {
-  std::fill_n(w_.mass_scale, m_.body_count, Real(1));
-  std::fill_n(w_.friction_scale, 1, Real(1));
-  std::fill_n(w_.gain_scale, m_.control_count, Real(1));
+  fill(w_.mass_scale, m_.body_count, Real(1));
+  fill(w_.friction_scale, 1, Real(1));
+  fill(w_.gain_scale, m_.control_count, Real(1));
   for (int b = 0; b < m_.body_count; ++b) {
     w_.x_initial[b] = cast<Real>(model_.compiled().x[b]);
     w_.q_initial[b] = cast<Real>(model_.compiled().q[b]);
@@ -48,15 +57,14 @@ void WorldBlock<Real>::set_initial_poses(const InputView& body_pose, int row) {
 
 template <typename Real>
 void WorldBlock<Real>::reset(int keyframe) {
-  model::WorldState<Real>& state = w_;
-  for_each_field(m_, state, [](model::FieldKind kind, const char*, auto*& array, std::size_t count) {
-    static_assert(std::is_trivially_copyable_v<std::remove_reference_t<decltype(*array)>>);
-    if (kind == model::FieldKind::kState && count > 0)
-      std::memset(static_cast<void*>(array), 0, count * sizeof(*array));
-  });
+  const ArraySlot* slot = model::slots(w_).data();
+  for (const model::ArrayDeclaration<Real>& array : model::declarations<model::WorldState, Real>()) {
+    if (array.kind == model::FieldKind::kState && array.length(m_) > 0) std::memset(slot->first(), 0, array.bytes(m_));
+    ++slot;
+  }
   *w_.state_is_new = 1;
-  std::copy_n(w_.x_initial, m_.body_count, w_.x);
-  std::copy_n(w_.q_initial, m_.body_count, w_.q);
+  copy(w_.x_initial, m_.body_count, w_.x);
+  copy(w_.q_initial, m_.body_count, w_.q);
   for (int i = 0; i < m_.axis_count; ++i) w_.axis_position[i] = m_.axes[i].initial_position;
   for (int i = 0; i < m_.mocap_count; ++i) w_.mocap_x[i] = m_.mocaps[i].p_WM, w_.mocap_q[i] = m_.mocaps[i].q_WM;
   model_.stand_on_mocaps(w_);
@@ -69,8 +77,8 @@ void WorldBlock<Real>::reset(int keyframe) {
   const std::vector<double> position =
       frame.joint_position.empty() ? read_reals(Field::kJointPosition, user_.position_count) : frame.joint_position;
   set_joints(position.data(), velocity.data(), true);
-  std::copy_n(w_.v, m_.body_count, w_.v_at_pose);
-  std::copy_n(w_.omega, m_.body_count, w_.omega_at_pose);
+  copy(w_.v, m_.body_count, w_.v_at_pose);
+  copy(w_.omega, m_.body_count, w_.omega_at_pose);
   *w_.time = frame.time;
   for (std::size_t i = 0; i < frame.control.size(); ++i) w_.control[i] = static_cast<Real>(frame.control[i]);
   for (std::size_t i = 0; i < frame.activation.size(); ++i) set_activation(static_cast<int>(i), frame.activation[i]);
@@ -78,8 +86,8 @@ void WorldBlock<Real>::reset(int keyframe) {
 
 template <typename Real>
 void WorldBlock<Real>::change_model(const BodyFrames& from, const BodyFrames& to) {
-  std::copy_n(w_.v_at_pose, m_.body_count, w_.v);
-  std::copy_n(w_.omega_at_pose, m_.body_count, w_.omega);
+  copy(w_.v_at_pose, m_.body_count, w_.v);
+  copy(w_.omega_at_pose, m_.body_count, w_.omega);
   for (int b = 0; b < m_.body_count; ++b) {
     const bool same_frame = from.p_BC[b] == to.p_BC[b] && from.q_BC[b] == to.q_BC[b];
     // Of a principal frame C in its body frame B; how far its origin goes.
@@ -129,8 +137,8 @@ void WorldBlock<Real>::set_state(const StateUpdate& state, int row) {
   const bool positions = state.joint_position.data != nullptr, velocities = state.joint_velocity.data != nullptr;
   if (!positions && !velocities && state.body_pose.data == nullptr && state.body_velocity.data == nullptr) return;
   // What is kept of a state is what clients read of it: velocities at the instant of its poses.
-  std::copy_n(w_.v_at_pose, m_.body_count, w_.v);
-  std::copy_n(w_.omega_at_pose, m_.body_count, w_.omega);
+  copy(w_.v_at_pose, m_.body_count, w_.v);
+  copy(w_.omega_at_pose, m_.body_count, w_.omega);
   if (state.body_pose.data != nullptr) {
     set_poses(state.body_pose, row, w_.x, w_.q);
     measure_axes();
@@ -153,7 +161,7 @@ void WorldBlock<Real>::set_state(const StateUpdate& state, int row) {
 }
 
 template <typename Real>
-void WorldBlock<Real>::set_poses(const InputView& view, int row, math::Vec3<Real>* x, math::Quat<Real>* q) {
+void WorldBlock<Real>::set_poses(const InputView& view, int row, Array<math::Vec3<Real>> x, Array<math::Quat<Real>> q) {
   for (int b = 0; b < m_.body_count; ++b) {
     double pose[7];
     for (int k = 0; k < 7; ++k) pose[k] = read_input(view, row, 0, 7 * user_.external_body[b] + k);
@@ -202,17 +210,17 @@ void WorldBlock<Real>::measure_axes() {
 
 template <typename Real>
 void WorldBlock<Real>::forget_impulses() {
-  std::fill_n(w_.lambda_joint, m_.lock_count + m_.axis_count + m_.limit_count + m_.effort_count, Real(0));
-  std::fill_n(w_.limit_side, m_.limit_count, 0);
-  std::fill_n(w_.joint_impulse, m_.joint_count, math::Vec3<Real>{});
-  std::fill_n(w_.joint_angular_impulse, m_.joint_count, math::Vec3<Real>{});
-  std::fill_n(w_.sensed, m_.sensors.sensed_size, Real(0));
-  std::fill_n(w_.break_ratio, m_.break_count, Real(0));
-  std::fill_n(w_.eased, m_.lock_softness_count, Real(0));
+  fill(w_.lambda_joint, m_.lock_count + m_.axis_count + m_.limit_count + m_.effort_count, Real(0));
+  fill(w_.limit_side, m_.limit_count, 0);
+  fill(w_.joint_impulse, m_.joint_count, math::Vec3<Real>{});
+  fill(w_.joint_angular_impulse, m_.joint_count, math::Vec3<Real>{});
+  fill(w_.sensed, m_.sensors.sensed_size, Real(0));
+  fill(w_.break_ratio, m_.break_count, Real(0));
+  fill(w_.eased, m_.lock_softness_count, Real(0));
   *w_.warm_count = 0;
   *w_.state_is_new = 1;
-  std::copy_n(w_.v, m_.body_count, w_.v_at_pose);
-  std::copy_n(w_.omega, m_.body_count, w_.omega_at_pose);
+  copy(w_.v, m_.body_count, w_.v_at_pose);
+  copy(w_.omega, m_.body_count, w_.omega_at_pose);
 }
 
 template <typename Real>

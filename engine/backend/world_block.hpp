@@ -45,7 +45,7 @@ class WorldBlock {
 
  private:
   void set_activation(int i, double value);
-  void set_poses(const InputView& view, int row, math::Vec3<Real>* x, math::Quat<Real>* q);
+  void set_poses(const InputView& view, int row, Array<math::Vec3<Real>> x, Array<math::Quat<Real>> q);
   void set_joints(const double* position, const double* velocity, bool poses_change);
   // [mocap_count * 7]
   void set_mocaps(const std::vector<double>& poses);

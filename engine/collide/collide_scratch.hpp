@@ -36,65 +36,56 @@ struct GridPlace {
   std::uint32_t row;
 };
 
-template <typename Real>
-struct CollideScratch {
-  math::Vec3<Real>* shape_centre;  // [nshape] at q⁻
-  math::Mat3<Real>* shape_axes;    // [nshape] shape to world
-  Real* shape_reach;  // [nshape] m: how far it turns its surface in the step; of the world's, how far gravity reaches
-  Real* shape_range;  // [nshape] m: how far from its centre any of it may come in the step; infinite of planes
-  std::uint32_t* pair_active;       // [active_pair_capacity] list of pairs near each other
-  int* candidate_start;             // [active_pair_capacity] first slot of each active pair
-  model::Contact<Real>* candidate;  // [candidate_capacity] contacts before compaction
-  int* candidate_use;               // [candidate_capacity] nothing, a candidate, or chosen (find_contacts.hpp)
-  int* candidate_kept;              // [candidate_capacity] slots in use, in order
-  // shapes of the world that may hide each other (one_surface.hpp); nothing where there are none
-  int* world_pair_first;  // [nshape] the first active pair of each shape with the world, or -1,
-  int* world_pair_next;   // [active_pair_capacity] and the next one
-  Real* hidden_depth;     // [active_pair_capacity] m: of a hidden pair, how deep those are that hide it
-  // box that a shape stays in within the step (shape_grid.hpp); ngrid shapes, or none
-  math::Vec3<Real>* shape_low;   // [ngrid]
-  math::Vec3<Real>* shape_high;  // [ngrid]
-  Real* shape_side;              // [ngrid] its longest side
-  int* entry_bucket;             // [kGridLevels ngrid] bucket of each shape in each level, or -1
-  std::uint32_t* entry_row;      // [kGridLevels ngrid] row of cells
-  GridPlace<Real>* grid_place;   // [kGridLevels ngrid] entries by buckets
-  int* bucket_start;             // [bucket_count + 1]
-  int* near_start;               // [ngrid + 1] pairs found with each as their lower shape,
-  std::uint32_t* pair_found;     // [kRowSlots ngrid] those pairs
-  int* long_row;                 // [ngrid] shapes without end; then those that are tried with all after them,
-  int* long_start;               // [ngrid + 1] and how many those are
-};
+using model::Heat, model::Length;
 
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const model::ModelView<Real>& m, CollideScratch<Real>& w, F&& f) {
-  using enum model::FieldKind;
-  const std::size_t ns = m.shape_count, np = active_pair_capacity(m), nt = m.candidate_capacity;
-  const std::size_t grid = uses_grid(m) ? ns : 0, starts = grid > 0 ? grid + 1 : 0, entries = kGridLevels * grid;
-  const std::size_t buckets = grid > 0 ? bucket_count(m.shape_count) + 1 : 0;
-  f(kScratch, "shape_centre", w.shape_centre, ns);
-  f(kScratch, "shape_axes", w.shape_axes, ns);
-  f(kScratch, "shape_reach", w.shape_reach, ns);
-  f(kScratch, "shape_range", w.shape_range, ns);
-  f(kScratch, "pair_active", w.pair_active, np);
-  f(kScratch, "candidate_start", w.candidate_start, np);
-  f(kScratch, "candidate", w.candidate, nt);
-  f(kScratch, "candidate_use", w.candidate_use, nt);
-  f(kScratch, "candidate_kept", w.candidate_kept, nt);
-  const bool hides = m.standing_count > 0;
-  f(kScratch, "world_pair_first", w.world_pair_first, hides ? ns : 0);
-  f(kScratch, "world_pair_next", w.world_pair_next, hides ? np : 0);
-  f(kScratch, "hidden_depth", w.hidden_depth, hides ? np : 0);
-  f(kScratch, "shape_low", w.shape_low, grid);
-  f(kScratch, "shape_high", w.shape_high, grid);
-  f(kScratch, "shape_side", w.shape_side, grid);
-  f(kScratch, "entry_bucket", w.entry_bucket, entries);
-  f(kScratch, "entry_row", w.entry_row, entries);
-  f(kScratch, "grid_place", w.grid_place, entries);
-  f(kScratch, "bucket_start", w.bucket_start, buckets);
-  f(kScratch, "near_start", w.near_start, starts);
-  f(kScratch, "pair_found", w.pair_found, kRowSlots * grid);
-  f(kScratch, "long_row", w.long_row, grid);
-  f(kScratch, "long_start", w.long_start, starts);
-}
+inline constexpr Length kShapes{[](const auto& m) { return m.shape_count; }};
+inline constexpr Length kActivePairs{[](const auto& m) { return active_pair_capacity(m); }};
+inline constexpr Length kCandidates{[](const auto& m) { return m.candidate_capacity; }};
+inline constexpr Length kHidingShapes{[](const auto& m) { return m.standing_count > 0 ? m.shape_count : 0; }};
+inline constexpr Length kHidingPairs{[](const auto& m) { return m.standing_count > 0 ? active_pair_capacity(m) : 0; }};
+inline constexpr Length kGridShapes{[](const auto& m) { return uses_grid(m) ? m.shape_count : 0; }};
+inline constexpr Length kGridShapeEnds{
+    [](const auto& m) { return uses_grid(m) && m.shape_count > 0 ? m.shape_count + 1 : 0; }};
+inline constexpr Length kBucketEnds{
+    [](const auto& m) { return uses_grid(m) && m.shape_count > 0 ? bucket_count(m.shape_count) + 1 : 0; }};
+
+template <typename Real, typename Form = model::Placed>
+struct CollideScratch {
+  template <typename T>
+  using Array = typename Form::template Array<T, model::FieldKind::kScratch>;
+
+  Array<math::Vec3<Real>> shape_centre{"shape_centre", kShapes, Heat{31, 2}};  // at q⁻
+  Array<math::Mat3<Real>> shape_axes{"shape_axes", kShapes, Heat{25, 3}};      // shape to world
+  // m: how far it turns its surface in the step; of the world's, how far gravity reaches
+  Array<Real> shape_reach{"shape_reach", kShapes, Heat{52}};
+  // m: how far from its centre any of it may come in the step; infinite of planes
+  Array<Real> shape_range{"shape_range", kShapes, Heat{62}};
+  Array<std::uint32_t> pair_active{"pair_active", kActivePairs, Heat{93, 1}};    // list of pairs near each other
+  Array<int> candidate_start{"candidate_start", kActivePairs, Heat{60, 1}};      // first slot of each active pair
+  Array<model::Contact<Real>> candidate{"candidate", kCandidates, Heat{61, 5}};  // contacts before compaction
+  // nothing, a candidate, or chosen (find_contacts.hpp)
+  Array<int> candidate_use{"candidate_use", kCandidates, Heat{74}};
+  Array<int> candidate_kept{"candidate_kept", kCandidates, Heat{96}};  // slots in use, in order
+  // shapes of the world that may hide each other (one_surface.hpp); nothing where there are none
+  // the first active pair of each shape with the world, or -1,
+  Array<int> world_pair_first{"world_pair_first", kHidingShapes, Heat{213}};
+  Array<int> world_pair_next{"world_pair_next", kHidingPairs, Heat{214}};  // and the next one
+  // m: of a hidden pair, how deep those are that hide it
+  Array<Real> hidden_depth{"hidden_depth", kHidingPairs, Heat{215}};
+  // box that a shape stays in within the step (shape_grid.hpp); ngrid shapes, or none
+  Array<math::Vec3<Real>> shape_low{"shape_low", kGridShapes, Heat{120}};
+  Array<math::Vec3<Real>> shape_high{"shape_high", kGridShapes, Heat{121}};
+  Array<Real> shape_side{"shape_side", kGridShapes, Heat{125}};  // its longest side
+  // bucket of each shape in each level, or -1
+  Array<int> entry_bucket{"entry_bucket", (kGridLevels * kGridShapes), Heat{126}};
+  Array<std::uint32_t> entry_row{"entry_row", (kGridLevels * kGridShapes), Heat{127}};      // row of cells
+  Array<GridPlace<Real>> grid_place{"grid_place", (kGridLevels * kGridShapes), Heat{123}};  // entries by buckets
+  Array<int> bucket_start{"bucket_start", kBucketEnds, Heat{122}};
+  Array<int> near_start{"near_start", kGridShapeEnds, Heat{124}};  // pairs found with each as their lower shape,
+  Array<std::uint32_t> pair_found{"pair_found", (kRowSlots * kGridShapes), Heat{130}};  // those pairs
+  // shapes without end; then those that are tried with all after them,
+  Array<int> long_row{"long_row", kGridShapes, Heat{128}};
+  Array<int> long_start{"long_start", kGridShapeEnds, Heat{129}};  // and how many those are
+};
 
 }  // namespace axion::collide

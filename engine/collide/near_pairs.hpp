@@ -15,14 +15,15 @@ enum class Foresight { kLast, kLastAndSolved };
 
 // How far a shape's surface moves in a step by its body's turning, m.
 template <typename Real>
-AXION_HD inline Real turning_reach(const model::ShapeData<Real>& shape, const math::Vec3<Real>* omega, Real dt) {
+AXION_HD inline Real turning_reach(const model::ShapeData<Real>& shape, ConstArray<math::Vec3<Real>> omega, Real dt) {
   if (shape.body < 0) return 0;
   return dt * math::norm(omega[shape.body]) * (math::norm(shape.p_CS) + shape.bounding_radius);
 }
 
 // How far from its centre any of a shape may come within a step, if its body moves at `v`; planes have no end.
 template <typename Real>
-AXION_HD inline Real shape_range(const model::ShapeData<Real>& shape, Real reach, const math::Vec3<Real>* v, Real dt) {
+AXION_HD inline Real shape_range(const model::ShapeData<Real>& shape, Real reach, ConstArray<math::Vec3<Real>> v,
+                                 Real dt) {
   if (shape.kind == model::ShapeKind::kPlane) return std::numeric_limits<Real>::infinity();
   return shape.bounding_radius + reach + (shape.body < 0 ? Real(0) : dt * math::norm(v[shape.body]));
 }
@@ -59,7 +60,7 @@ AXION_HD inline void reach_as_solved(const model::ModelView<Real>& m, const mode
 // What shape a moves beside shape b in a step, but for their turning.
 template <typename Real>
 AXION_HD inline math::Vec3<Real> relative_travel(const model::ShapeData<Real>& a, const model::ShapeData<Real>& b,
-                                                 const math::Vec3<Real>* v, Real dt) {
+                                                 ConstArray<math::Vec3<Real>> v, Real dt) {
   return b.body < 0 ? dt * v[a.body] : dt * (v[a.body] - v[b.body]);
 }
 

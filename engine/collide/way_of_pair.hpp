@@ -23,7 +23,8 @@ struct BodyWay {
 
 // At velocities v and omega.
 template <typename Real>
-AXION_HD inline BodyWay<Real> way_at(int body, const math::Vec3<Real>* v, const math::Vec3<Real>* omega, Real dt) {
+AXION_HD inline BodyWay<Real> way_at(int body, ConstArray<math::Vec3<Real>> v, ConstArray<math::Vec3<Real>> omega,
+                                     Real dt) {
   if (body < 0) return {{}, {}};
   return {dt * v[body], dt * omega[body]};
 }

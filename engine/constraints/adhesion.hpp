@@ -16,7 +16,7 @@ inline constexpr double kAdhesionReach = 1e-3;  // m: bodies rest at gaps of the
 // Adds what the pulls give body b in the time h under given controls: N s, N m s about its centre of mass.
 template <typename Real>
 AXION_HD_RARE void add_adhesion(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int contact_count,
-                                int b, Real h, const Real* control, math::Vec3<Real>& linear,
+                                int b, Real h, ConstArray<Real> control, math::Vec3<Real>& linear,
                                 math::Vec3<Real>& angular) {
   for (int k = 0; k < m.adhesion_count; ++k) {
     const Real impulse = h * effort_of_motor(w, m.actuators[m.adhesions[k].actuator], control);

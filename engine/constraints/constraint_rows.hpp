@@ -43,85 +43,82 @@ struct ContactMoment {
   Real torsional, rolling;  // m, with the world's scale of friction
 };
 
+// Whether contacts can be stuck between bodies (stuck_contacts.hpp): none where they are soft, or nothing has joints.
 template <typename Real>
-struct ConstraintRows {
-  model::Row<Real>* row_start;     // [nlock + naxis] rows of the joints at q⁻
-  model::Row<Real>* row;           // [nrow] rows of the Newton matrix
-  Real* row_scale;                 // [nrow] (J M⁻¹ Jᵀ)_ii at q⁻; of both tangent rows their greatest eigenvalue
-  Real* lambda;                    // [nrow] impulses of the iterate
-  Real* lock_start_error;          // [nlock] c(q⁻), m or rad
-  Real* axis_alpha;                // [naxis] α of the axis row
-  Real* axis_beta;                 // [naxis] β
-  Real* axis_bias;                 // [naxis] how far J(q⁻)u⁺ is from the mean of ds/dt over the step
-  Real* axis_impulse;              // [naxis] of motors, and of what else acts along an axis without a row
-  model::Row<Real>* tendon_row;    // [nterm] rows of the terms of tendons and equalities in the Newton matrix,
-  model::Row<Real>* tendon_force;  // [nterm] those at q⁻, along which their impulses act,
-  Real* tendon_weight;             // [nterm] and the weights in these (tendon_rows.hpp)
-  Real* effort_alpha;              // [neffort] velocity that an effort row aims at, m/s or rad/s
-  Real* effort_compliance;         // [neffort]
-  Real* effort_lower;              // [neffort] bounds of the impulse
-  Real* effort_upper;              // [neffort]
-  Real* contact_rebound;           // [contact_capacity] least parting speed asked of a contact, m/s; below zero see
-                                   // giving_contacts.hpp
-  int* is_stuck;                   // [contact_capacity] of contacts that are to give way: whether no motion opens them
-  Real* giving_fraction;  // [contact_capacity] of those that give way: of the depth, what their springs push out
-                          // (stuck_contacts.hpp); none where contacts are soft, or nothing has joints
-  Real* surface_slip;     // [3 contact_capacity] where surfaces move (moving_surfaces.hpp): what their turning
-                          // about n and their slip along t1 and t2 have beside J u, rad/s and m/s
-  SoftContact<Real>* contact_law;  // [contact_capacity] of soft contacts (soft_laws.hpp); none where they are rigid
-  NormalLaw<Real>* limit_law;      // [nlimit] likewise
-  NormalLaw<Real>* lock_law;       // [nlock] of the locks of loop joints and equalities that give way by it
-  VelocityProduct<Real>* link_turning;  // [nj less loops] likewise, of the joints of trees
-  ContactMoment<Real>* moments;         // [moment_capacity]
-  int* moment_count;                    // [1] where moment_capacity is above zero
-  int* contact_start;                   // [nb + 1] blocks of each body, compressed
-  int* contact_list;                    // [2 block_capacity]
-  Real* blend;                          // [nj + paths] w_j: share of J(q⁺) in the impulses of a joint of BLENDED
-  // Z: inertia of a body with what its joints lend of the others', where any w_j is above zero
-  math::Mat3<Real>* supported_inertia;  // [nb]
-  Real* body_force_step;                // [nb] time that gravity and wrenches act in this step (force_steps.hpp)
-  Real* joint_force_step;               // [nj + paths] and what acts along a joint's axes, or a path through space
-};
-
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintRows<Real>& w, F&& f) {
-  using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nj = m.joint_count, na = m.axis_count, nc = m.contact_capacity;
-  const std::size_t nlock = m.lock_count, ne = m.effort_count,
-                    nrow = nlock + na + m.limit_count + ne + 3 * m.block_capacity();
-  f(kScratch, "row_start", w.row_start, nlock + na);
-  f(kScratch, "row", w.row, nrow);
-  f(kScratch, "row_scale", w.row_scale, nrow);
-  f(kScratch, "lambda", w.lambda, nrow);
-  f(kScratch, "lock_start_error", w.lock_start_error, nlock);
-  f(kScratch, "axis_alpha", w.axis_alpha, na);
-  f(kScratch, "axis_beta", w.axis_beta, na);
-  f(kScratch, "axis_bias", w.axis_bias, na);
-  f(kScratch, "axis_impulse", w.axis_impulse, na);
-  f(kScratch, "tendon_row", w.tendon_row, m.tendon_term_count);
-  f(kScratch, "tendon_force", w.tendon_force, m.tendon_term_count);
-  f(kScratch, "tendon_weight", w.tendon_weight, m.tendon_term_count);
-  f(kScratch, "effort_alpha", w.effort_alpha, ne);
-  f(kScratch, "effort_compliance", w.effort_compliance, ne);
-  f(kScratch, "effort_lower", w.effort_lower, ne);
-  f(kScratch, "effort_upper", w.effort_upper, ne);
-  f(kScratch, "contact_rebound", w.contact_rebound, nc);
-  f(kScratch, "is_stuck", w.is_stuck, m.joint_count > 0 && !m.is_soft ? nc : 0);
-  f(kScratch, "giving_fraction", w.giving_fraction, m.joint_count > 0 && !m.is_soft ? nc : 0);
-  f(kScratch, "surface_slip", w.surface_slip, m.surface_motions != nullptr ? 3 * nc : 0);
-  f(kScratch, "contact_law", w.contact_law, m.is_soft ? nc : 0);
-  f(kScratch, "limit_law", w.limit_law, m.is_soft ? m.limit_count : 0);
-  f(kScratch, "lock_law", w.lock_law, m.lock_softness_count > 0 ? nlock : 0);
-  f(kScratch, "link_turning", w.link_turning, m.is_soft ? nj - m.loop_count : 0);
-  f(kScratch, "contact_start", w.contact_start, nb + 1);
-  f(kScratch, "contact_list", w.contact_list, 2 * m.block_capacity());
-  f(kScratch, "blend", w.blend, nj + m.spatial_count);
-  f(kScratch, "supported_inertia", w.supported_inertia, nb);
-  f(kScratch, "body_force_step", w.body_force_step, nb);
-  f(kScratch, "joint_force_step", w.joint_force_step, nj + m.spatial_count);
-  f(kScratch, "moments", w.moments, m.moment_capacity);
-  f(kScratch, "moment_count", w.moment_count, m.moment_capacity > 0 ? 1 : 0);
+AXION_HD inline bool may_be_stuck(const model::ModelView<Real>& m) {
+  return m.joint_count > 0 && !m.is_soft;
 }
+
+using model::kBodies, model::kJointsAndPaths, model::kAxes, model::kLocks, model::kContacts, model::kBlocks,
+    model::kRows, model::Heat, model::Length;
+
+inline constexpr Length kLocksAndAxes{[](const auto& m) { return m.lock_count + m.axis_count; }};
+inline constexpr Length kEfforts{[](const auto& m) { return m.effort_count; }};
+inline constexpr Length kTendonTerms{[](const auto& m) { return m.tendon_term_count; }};
+inline constexpr Length kStuckContacts{[](const auto& m) { return may_be_stuck(m) ? m.contact_capacity : 0; }};
+inline constexpr Length kSlippingContacts{
+    [](const auto& m) { return m.surface_motions != nullptr ? m.contact_capacity : 0; }};
+inline constexpr Length kSoftContacts{[](const auto& m) { return m.is_soft ? m.contact_capacity : 0; }};
+inline constexpr Length kSoftLimits{[](const auto& m) { return m.is_soft ? m.limit_count : 0; }};
+inline constexpr Length kSoftLocks{[](const auto& m) { return m.lock_softness_count > 0 ? m.lock_count : 0; }};
+inline constexpr Length kTurningLinks{[](const auto& m) { return m.is_soft ? m.joint_count - m.loop_count : 0; }};
+inline constexpr Length kMoments{[](const auto& m) { return m.moment_capacity; }};
+inline constexpr Length kMomentCounts{[](const auto& m) { return m.moment_capacity > 0 ? 1 : 0; }};
+
+template <typename Real, typename Form = model::Placed>
+struct ConstraintRows {
+  template <typename T>
+  using Array = typename Form::template Array<T, model::FieldKind::kScratch>;
+
+  Array<model::Row<Real>> row_start{"row_start", kLocksAndAxes, Heat{13, 28}};  // rows of the joints at q⁻
+  Array<model::Row<Real>> row{"row", kRows, Heat{18, 71}};                      // rows of the Newton matrix
+  // (J M⁻¹ Jᵀ)_ii at q⁻; of both tangent rows their greatest eigenvalue
+  Array<Real> row_scale{"row_scale", kRows, Heat{32, 10}};
+  Array<Real> lambda{"lambda", kRows, Heat{8, 47}};                       // impulses of the iterate
+  Array<Real> lock_start_error{"lock_start_error", kLocks, Heat{15, 1}};  // c(q⁻), m or rad
+  Array<Real> axis_alpha{"axis_alpha", kAxes, Heat{67}};                  // α of the axis row
+  Array<Real> axis_beta{"axis_beta", kAxes, Heat{58}};                    // β
+  Array<Real> axis_bias{"axis_bias", kAxes, Heat{173}};  // how far J(q⁻)u⁺ is from the mean of ds/dt over the step
+  // of motors, and of what else acts along an axis without a row
+  Array<Real> axis_impulse{"axis_impulse", kAxes, Heat{174}};
+  // rows of the terms of tendons and equalities in the Newton matrix,
+  Array<model::Row<Real>> tendon_row{"tendon_row", kTendonTerms, Heat{175}};
+  // those at q⁻, along which their impulses act,
+  Array<model::Row<Real>> tendon_force{"tendon_force", kTendonTerms, Heat{176}};
+  Array<Real> tendon_weight{"tendon_weight", kTendonTerms, Heat{177}};  // and the weights in these (tendon_rows.hpp)
+  Array<Real> effort_alpha{"effort_alpha", kEfforts, Heat{131}};  // velocity that an effort row aims at, m/s or rad/s
+  Array<Real> effort_compliance{"effort_compliance", kEfforts, Heat{132}};
+  Array<Real> effort_lower{"effort_lower", kEfforts, Heat{133}};  // bounds of the impulse
+  Array<Real> effort_upper{"effort_upper", kEfforts, Heat{134}};
+  // least parting speed asked of a contact, m/s; below zero see giving_contacts.hpp
+  Array<Real> contact_rebound{"contact_rebound", kContacts, Heat{75}};
+  // of contacts that are to give way: whether no motion opens them (stuck_contacts.hpp),
+  Array<int> is_stuck{"is_stuck", kStuckContacts, Heat{220}};
+  // and of the depth, what their springs push out
+  Array<Real> giving_fraction{"giving_fraction", kStuckContacts, Heat{221}};
+  // where surfaces move (moving_surfaces.hpp): what their turning about n and their slip along t1 and t2 have beside J
+  // u, rad/s and m/s
+  Array<Real> surface_slip{"surface_slip", 3 * kSlippingContacts, Heat{77}};
+  // of soft contacts (soft_laws.hpp); none where they are rigid
+  Array<SoftContact<Real>> contact_law{"contact_law", kSoftContacts, Heat{76}};
+  Array<NormalLaw<Real>> limit_law{"limit_law", kSoftLimits, Heat{78}};  // likewise
+  // of the locks of loop joints and equalities that give way by it
+  Array<NormalLaw<Real>> lock_law{"lock_law", kSoftLocks, Heat{208}};
+  // likewise, of the joints of trees
+  Array<VelocityProduct<Real>> link_turning{"link_turning", kTurningLinks, Heat{79}};
+  Array<int> contact_start{"contact_start", kBodies + 1, Heat{2, 8}};  // blocks of each body, compressed
+  Array<int> contact_list{"contact_list", 2 * kBlocks, Heat{83, 1}};
+  // w_j: share of J(q⁺) in the impulses of a joint of BLENDED
+  Array<Real> blend{"blend", kJointsAndPaths, Heat{27, 1}};
+  // Z: inertia of a body with what its joints lend of the others', where any w_j is above zero
+  Array<math::Mat3<Real>> supported_inertia{"supported_inertia", kBodies, Heat{98}};
+  // time that gravity and wrenches act in this step (force_steps.hpp)
+  Array<Real> body_force_step{"body_force_step", kBodies, Heat{68}};
+  // and what acts along a joint's axes, or a path through space
+  Array<Real> joint_force_step{"joint_force_step", kJointsAndPaths, Heat{51}};
+  Array<ContactMoment<Real>> moments{"moments", kMoments, Heat{71}};
+  Array<int> moment_count{"moment_count", kMomentCounts, Heat{72}};  // where moment_capacity is above zero
+};
 
 // The velocity of a body's centre and its turn, at a unit rate of one freedom.
 template <typename Real>
@@ -130,35 +127,28 @@ struct Motion {
 };
 
 // The room's own.
-template <typename Real>
-struct ConstraintScratch {
-  Real* stiffness_ratio;           // [nb] k_b of each body; 0 where it is too low for any weight
-  math::Mat3<Real>* lent_inertia;  // [nb] inertia that each body lends its parent
-  Real* euler_share;               // [naxis] share of backward Euler in springs, dampers and drives (axis_laws.hpp)
-  Real* body_time_owed;            // [nb] of body_force_step, what the last step owed with its own wrench, s
-  Real* joint_time_owed;           // [nj + paths] likewise with its own controls
-  // Of stuck_contacts.hpp; none where contacts are soft, or nothing has joints.
-  Motion<Real>* motion;  // [6 nb] of each freedom of a body
-  Real* motion_rate;     // [6 nb]
-  Real* motion_ease;     // [6 nb] 1/h²
-  Real* opening;         // [contact_capacity + nlimit + nlock] multipliers of its rows
-};
+inline constexpr Length kMovingBodies{[](const auto& m) { return may_be_stuck(m) ? m.body_count : 0; }};
+inline constexpr Length kOpeningRows{
+    [](const auto& m) { return may_be_stuck(m) ? m.contact_capacity + m.limit_count + m.lock_count : 0; }};
 
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ConstraintScratch<Real>& w, F&& f) {
-  using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nj = m.joint_count, na = m.axis_count;
-  f(kScratch, "stiffness_ratio", w.stiffness_ratio, nb);
-  f(kScratch, "lent_inertia", w.lent_inertia, nb);
-  f(kScratch, "euler_share", w.euler_share, na);
-  f(kScratch, "body_time_owed", w.body_time_owed, nb);
-  f(kScratch, "joint_time_owed", w.joint_time_owed, nj + m.spatial_count);
-  const bool may_be_stuck = m.joint_count > 0 && !m.is_soft;
-  const std::size_t nmotion = may_be_stuck ? 6 * nb : 0;
-  f(kScratch, "motion", w.motion, nmotion);
-  f(kScratch, "motion_rate", w.motion_rate, nmotion);
-  f(kScratch, "motion_ease", w.motion_ease, nmotion);
-  f(kScratch, "opening", w.opening, may_be_stuck ? m.contact_capacity + m.limit_count + m.lock_count : 0);
-}
+template <typename Real, typename Form = model::Placed>
+struct ConstraintScratch {
+  template <typename T>
+  using Array = typename Form::template Array<T, model::FieldKind::kScratch>;
+
+  // k_b of each body; 0 where it is too low for any weight
+  Array<Real> stiffness_ratio{"stiffness_ratio", kBodies, Heat{87}};
+  Array<math::Mat3<Real>> lent_inertia{"lent_inertia", kBodies, Heat{190}};  // inertia that each body lends its parent
+  // share of backward Euler in springs, dampers and drives (axis_laws.hpp)
+  Array<Real> euler_share{"euler_share", kAxes, Heat{172}};
+  // of body_force_step, what the last step owed with its own wrench, s
+  Array<Real> body_time_owed{"body_time_owed", kBodies, Heat{170}};
+  Array<Real> joint_time_owed{"joint_time_owed", kJointsAndPaths, Heat{171}};  // likewise with its own controls
+  // Of stuck_contacts.hpp; none where contacts are soft, or nothing has joints.
+  Array<Motion<Real>> motion{"motion", 6 * kMovingBodies, Heat{216}};  // of each freedom of a body
+  Array<Real> motion_rate{"motion_rate", 6 * kMovingBodies, Heat{217}};
+  Array<Real> motion_ease{"motion_ease", 6 * kMovingBodies, Heat{218}};  // 1/h²
+  Array<Real> opening{"opening", kOpeningRows, Heat{219}};               // multipliers of its rows
+};
 
 }  // namespace axion::constraints

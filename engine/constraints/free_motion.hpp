@@ -50,7 +50,7 @@ AXION_HD_SMALL inline Real row_product(const model::ModelView<Real>& m, const mo
 // Effort of the plain motors on an axis under given controls, N or N m.
 template <typename Real>
 AXION_HD inline Real motor_effort(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int axis,
-                                  const Real* control) {
+                                  ConstArray<Real> control) {
   Real effort = 0;
   for (int k = 0; k < m.axes[axis].actuator_count; ++k) {
     const model::ActuatorData<Real>& actuator = m.actuators[m.axes[axis].actuator_start + k];

@@ -21,8 +21,8 @@ namespace axion::constraints {
 
 // Impulse of a joint's translation locks on its child, world frame; rows must be translations of `joint`.
 template <typename Real>
-AXION_HD inline math::Vec3<Real> anchor_impulse(const model::JointData<Real>& joint, const model::Row<Real>* rows,
-                                                const Real* lambda) {
+AXION_HD inline math::Vec3<Real> anchor_impulse(const model::JointData<Real>& joint, ConstArray<model::Row<Real>> rows,
+                                                ConstArray<Real> lambda) {
   math::Vec3<Real> f{};
   for (int i = 0; i < joint.translation_lock_count; ++i) {
     f += lambda[joint.lock_start + i] * rows[joint.lock_start + i].l;
@@ -40,9 +40,9 @@ AXION_HD inline math::Mat3<Real> torque_derivative(const math::Vec3<Real>& f, co
 // Σ weight_j (f·r)1 − r fᵀ over the joints of body b, impulses along `rows`, arms at orientations q. weight null: all
 // one.
 template <typename Real>
-AXION_HD_CALL math::Mat3<Real> body_torque_derivative(const model::ModelView<Real>& m, int b, const math::Quat<Real>* q,
-                                                      const model::Row<Real>* rows, const Real* lambda,
-                                                      const Real* weight) {
+AXION_HD_CALL math::Mat3<Real> body_torque_derivative(const model::ModelView<Real>& m, int b,
+                                                      ConstArray<math::Quat<Real>> q, ConstArray<model::Row<Real>> rows,
+                                                      ConstArray<Real> lambda, ConstArray<Real> weight) {
   math::Mat3<Real> K{};
   model::for_each_joint(m, b, [&](int j, bool is_child) {
     using lanes::vanishes;

@@ -5,6 +5,7 @@
 // In: poses of both bodies, coordinates s and rates of the joint. Out: v and ω of the child. Cost: some rotations.
 #pragma once
 
+#include "engine/base/array.hpp"
 #include "engine/math/quat.hpp"
 #include "engine/model/model_data.hpp"
 
@@ -23,8 +24,8 @@ math::Mat3<Real> slide_directions(const model::JointData<Real>& joint) {
 // `q_BC` is the principal frame of the parent in its body frame, by whose axes the rate of a ball is given.
 template <typename Real>
 void move_child(const model::JointData<Real>& joint, const model::AxisData<Real>* axes, const math::Quat<Real>& q_BC,
-                const Real* s, const Real* rate, const math::Vec3<Real>* x, const math::Quat<Real>* q_WC,
-                math::Vec3<Real>* v_W, math::Vec3<Real>* omega_W) {
+                const Real* s, const Real* rate, ConstArray<math::Vec3<Real>> x, ConstArray<math::Quat<Real>> q_WC,
+                OutArray<math::Vec3<Real>> v_W, OutArray<math::Vec3<Real>> omega_W) {
   using Vec = math::Vec3<Real>;
   using Quat = math::Quat<Real>;
   const bool moving = joint.parent >= 0;

@@ -282,8 +282,8 @@ AXION_HD inline void axis_rows(const model::ModelView<Real>& m, const model::Joi
 // `parts` of a joint at given poses. `coordinate` are the last coordinates of its axes (to stay on their branch).
 template <JointParts parts = JointParts::kAll, typename Real>
 AXION_HD_CALL void evaluate_joint(const model::ModelView<Real>& m, const model::JointData<Real>& joint,
-                                  const math::Vec3<Real>* x, const math::Quat<Real>* q, const Real* coordinate,
-                                  JointEvaluation<Real>& out) {
+                                  ConstArray<math::Vec3<Real>> x, ConstArray<math::Quat<Real>> q,
+                                  ConstArray<Real> coordinate, JointEvaluation<Real>& out) {
   using math::Vec3;
   AXION_ASSERT(joint.axis_count <= 3 && joint.translation_lock_count + joint.rotation_lock_count <= 6);
   const Vec3<Real> x_C = x[joint.child], x_P = joint.parent < 0 ? Vec3<Real>{} : x[joint.parent];
@@ -320,8 +320,8 @@ AXION_HD_CALL void evaluate_joint(const model::ModelView<Real>& m, const model::
 
 // J u of a row between a child (body A) and a parent (body B, or -1).
 template <typename Real>
-AXION_HD inline Real row_velocity(const model::Row<Real>& row, int a, int b, const math::Vec3<Real>* v,
-                                  const math::Vec3<Real>* omega) {
+AXION_HD inline Real row_velocity(const model::Row<Real>& row, int a, int b, ConstArray<math::Vec3<Real>> v,
+                                  ConstArray<math::Vec3<Real>> omega) {
   Real s = math::dot(row.l, v[a]) + math::dot(row.k_a, omega[a]);
   if (b >= 0) s += math::dot(row.k_b, omega[b]) - math::dot(row.l, v[b]);
   return s;

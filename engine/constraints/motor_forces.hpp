@@ -24,7 +24,7 @@ AXION_HD inline Real clamp(Real value, Real lower, Real upper) {
 
 // The control of an actuator within its range, or its activation, as its law takes it.
 template <typename Real>
-AXION_HD inline Real clamped_control(const model::ActuatorData<Real>& actuator, const Real* control) {
+AXION_HD inline Real clamped_control(const model::ActuatorData<Real>& actuator, ConstArray<Real> control) {
   const Real clamped = clamp(control[actuator.input], actuator.lower, actuator.upper);
   return actuator.is_scaled ? actuator.control_gain * clamped + actuator.control_offset : clamped;
 }
@@ -32,19 +32,19 @@ AXION_HD inline Real clamped_control(const model::ActuatorData<Real>& actuator, 
 // Effort of a motor under given controls, with its gear, N or N m.
 template <typename Real>
 AXION_HD inline Real effort_of_motor(const model::WorldView<Real>& w, const model::ActuatorData<Real>& actuator,
-                                     const Real* control) {
+                                     ConstArray<Real> control) {
   const Real force = w.gain_scale[actuator.control] * clamped_control(actuator, control);
   return actuator.gear * clamp(force, actuator.effort_lower, actuator.effort_upper);
 }
 
 // From the centre of mass of a body, or the origin of the world, to a point of it; world axes.
 template <typename Real>
-AXION_HD inline math::Vec3<Real> site_arm(const math::Quat<Real>* q, int body, const math::Vec3<Real>& p) {
+AXION_HD inline math::Vec3<Real> site_arm(ConstArray<math::Quat<Real>> q, int body, const math::Vec3<Real>& p) {
   return body < 0 ? p : math::rotate(q[body], p);
 }
 
 template <typename Real>
-AXION_HD inline math::Vec3<Real> site_point(const math::Vec3<Real>* x, const math::Quat<Real>* q, int body,
+AXION_HD inline math::Vec3<Real> site_point(ConstArray<math::Vec3<Real>> x, ConstArray<math::Quat<Real>> q, int body,
                                             const math::Vec3<Real>& p) {
   return body < 0 ? p : x[body] + math::rotate(q[body], p);
 }
@@ -52,7 +52,7 @@ AXION_HD inline math::Vec3<Real> site_point(const math::Vec3<Real>* x, const mat
 // Adds what the motors at sites give body b in the time h under given controls: N s, N m s about its centre of mass.
 template <typename Real>
 AXION_HD_RARE void add_site_forces(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b, Real h,
-                                   const Real* control, math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
+                                   ConstArray<Real> control, math::Vec3<Real>& linear, math::Vec3<Real>& angular) {
   const model::BodyForceData<Real>& body = m.body_forces[b];
   for (int k = body.site_use_start; k < body.site_use_start + body.site_use_count; ++k) {
     const model::SiteMotorData<Real>& motor = m.site_motors[m.site_uses[k].motor];

@@ -68,7 +68,7 @@ AXION_HD_RARE void move_surfaces(const Team& team, const model::ModelView<Real>&
 // The velocity of row k of contact i at (v, omega): of the bodies along the normal, of the surfaces along tangents.
 template <typename Real>
 AXION_HD inline Real contact_velocity(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i, int k,
-                                      const math::Vec3<Real>* v, const math::Vec3<Real>* omega) {
+                                      ConstArray<math::Vec3<Real>> v, ConstArray<math::Vec3<Real>> omega) {
   const model::Contact<Real>& c = w.contacts[i];
   const Real bodies = row_velocity(w.row[m.contact_base() + 3 * i + k], c.body_a, c.body_b, v, omega);
   return k == 0 || m.surface_motions == nullptr ? bodies : bodies + w.surface_slip[3 * i + k];
@@ -77,7 +77,7 @@ AXION_HD inline Real contact_velocity(const model::ModelView<Real>& m, const mod
 // Likewise of a row of moment `moment`, which is block i: of the surfaces about the normal, of the bodies across it.
 template <typename Real>
 AXION_HD inline Real moment_velocity(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int moment,
-                                     int i, int k, const math::Vec3<Real>* v, const math::Vec3<Real>* omega) {
+                                     int i, int k, ConstArray<math::Vec3<Real>> v, ConstArray<math::Vec3<Real>> omega) {
   const model::Contact<Real>& c = w.contacts[i];
   const Real bodies = row_velocity(w.row[m.contact_base() + 3 * i + k], c.body_a, c.body_b, v, omega);
   return k > 0 || m.surface_motions == nullptr ? bodies : bodies + w.surface_slip[3 * w.moments[moment].contact];

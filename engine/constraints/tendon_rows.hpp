@@ -65,8 +65,8 @@ AXION_HD inline model::Row<Real> scaled(Real weight, const model::Row<Real>& row
 // J u of a tendon or an equality whose terms have `rows`.
 template <typename Real>
 AXION_HD_RARE Real tendon_velocity(const model::ModelView<Real>& m, const model::TendonData<Real>& tendon,
-                                   const model::Row<Real>* rows, const math::Vec3<Real>* v,
-                                   const math::Vec3<Real>* omega) {
+                                   ConstArray<model::Row<Real>> rows, ConstArray<math::Vec3<Real>> v,
+                                   ConstArray<math::Vec3<Real>> omega) {
   Real sum = 0;
   for_each_term(tendon,
                 [&](int k) { sum += row_velocity(rows[k], m.tendon_terms[k].a, m.tendon_terms[k].b, v, omega); });
@@ -76,7 +76,7 @@ AXION_HD_RARE Real tendon_velocity(const model::ModelView<Real>& m, const model:
 // J(q⁻) u along axis i, of a joint or of a tendon.
 template <typename Real>
 AXION_HD inline Real axis_velocity(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int i,
-                                   const math::Vec3<Real>* v, const math::Vec3<Real>* omega) {
+                                   ConstArray<math::Vec3<Real>> v, ConstArray<math::Vec3<Real>> omega) {
   if (i >= m.joint_axis_count) return tendon_velocity(m, tendon_of_axis(m, i), w.tendon_force, v, omega);
   const model::JointData<Real>& joint = m.joints[m.axes[i].joint];
   return row_velocity(w.row_start[m.axis_base() + i], joint.child, joint.parent, v, omega);

@@ -22,14 +22,15 @@ namespace axion::solver {
 template <typename Real, typename Team>
 AXION_HD_CALL int sweep_many(const Team& team, const Problem<Real>& p, const SweptLaws<Real>& laws,
                              SweptSystem<Real>& system, const SweepPlan<Real>& plan) {
+  Real* impulses = p.w.lambda;
   if (!laws.is_soft && contact_groups<Real>(p.m) > 0) {
     ColouredSweeps<Real> sweeps = coloured_sweeps(p);
-    sweeps.start(team, laws, system, p.w.lambda);
-    if (sweeps.all.colours >= 0) return sweep_where_needed(team, laws, system, p.w.lambda, plan, sweeps);
+    sweeps.start(team, laws, system, impulses);
+    if (sweeps.all.colours >= 0) return sweep_where_needed(team, laws, system, impulses, plan, sweeps);
   }
   BlockSweeps<Real> sweeps = block_sweeps(p);
   if (!plan.reuse_factors) note_all_blocks(team, laws, system, sweeps.u);
-  return sweep_where_needed(team, laws, system, p.w.lambda, plan, sweeps);
+  return sweep_where_needed(team, laws, system, impulses, plan, sweeps);
 }
 
 // Where they are short.
@@ -41,7 +42,8 @@ AXION_HD_CALL int sweep_few(const Team& team, const Problem<Real>& p, const Swep
   u.start(team, p.w.du_linear, p.w.du_angular);
   SweepHistory<Real> history = sweep_history<Real>(p.w);
   ActiveSet<Real> set = active_set(p);
-  return make_sweeps(team, laws, system, u, p.w.lambda, history, set, plan);
+  Real* impulses = p.w.lambda;
+  return make_sweeps(team, laws, system, u, impulses, history, set, plan);
 }
 
 // Right-hand side of the joint system at the iterate.

@@ -34,111 +34,90 @@ AXION_HD inline int contact_groups(const model::ModelView<Real>& m) {
   return 5 * contacts / (4 * SweepSizes::kGroupContacts) + most;
 }
 
-template <typename Real>
-struct SweepScratch {
-  Real* start_velocity;         // [nrow] J u and bias at the start of the round
-  Real* row_compliance;         // [nrow] of the row's own law
-  Real* row_mobility;           // [nrow] (J V Jᵀ)_ii of limits and efforts
-  Real* start_impulse;          // [nrow] λ at the start of the round
-  Real* last_impulse;           // [nrow] λ before the sweep
-  Real* swept_impulse;          // [nrow] λ after the sweep before, which momentum goes on from
-  Real* impulse_sum;            // [nrow] of the sweeps of a mean
-  Real* contact_block;          // [9 block_capacity] J V Jᵀ of each contact and moment
-  Real* contact_block_inverse;  // [3 block_capacity] inverses (invert_swept_block)
-  int* row_bodies;              // [2 nswept] bodies a and b of each swept row
-  // change of velocities since the round's start, six a body, or eight and the world's
-  Real* body_velocity;       // [8 (nb + 1)]
-  Real* body_velocity_last;  // [8 (nb + 1)] after the last sweep
-  Real* row_velocity;        // [delassus_rows] change of J u of each swept row
-  Real* row_velocity_last;   // [delassus_rows] after the last sweep
-  Real* delassus;            // [delassus_rows^2 + 1] J V Jᵀ by columns, as far as they were needed
-  int* delassus_known;       // [delassus_rows] whether a row's column is there
-  Real* push_velocity;       // [nb × 6 × kPushLanes] velocities of bodies for impulses along as many rows,
-  Real* push_impulse;        // [nb × 6 × kPushLanes] those impulses on the bodies,
-  int* push_row;             // [kPushLanes] those rows,
-  int* push_block;           // [kPushLanes] the first of each that are swept together,
-  int* push_count;           // [2] and how many there are of both
-  int* body_touched;         // [nb] whether rows that are looked at act on a body, or on one that hangs on it
-  int* block_unsettled;  // [nswept units] whether a row, or contact, was above its tolerance in the last sweep of all
-  int* listed_row;       // [nswept units] first rows of those that a stretch sweeps,
-  int* listed_body;      // [nb] and bodies that they move
-  // What sweeps need of contacts (coloured_contacts.hpp).
-  Real* packed_number;          // [contact_groups kPackedFields kGroupContacts]
-  int* packed_body;             // [2 kGroupContacts contact_groups] bodies a, then b, of each group; nb for none
-  int* coloured_contact;        // [kGroupContacts contact_groups] -1 where there is none
-  Real* coloured_unsettled;     // [kGroupContacts contact_groups] whether the last visit found it above its tolerance,
-  Real* coloured_step;          // [kGroupContacts contact_groups] |f|², by what the visit changed,
-  Real* coloured_along;         // [kGroupContacts contact_groups] and that along the last two sweeps
-  int* contact_colour;          // [contact_capacity] where free bodies are swept by colours
-  std::uint64_t* body_colours;  // [nb] colours that a body's contacts have
-  int* colour_start;            // [2 (kMaxColours + 1)] first group of each colour: of all contacts, of those listed
-  Real* active_matrix;      // [kActiveStride (kActiveStride + 1)] D of the active rows by columns, and right-hand side
-  Real* active_multiplier;  // [delassus_rows] of elimination, of each first of two columns
-  Real* active_multiplier_next;  // [delassus_rows] and of each second
-  Real* active_share;            // [delassus_rows] friction over the normal impulse, of sliding unknowns
-  Real* active_cut;              // [delassus_rows] share of a step that the bounds of an unknown cut off
-  int* active_bound;             // [delassus_rows] the bound that an unknown meets where the step ends (ActiveBound)
-  Real* active_change;           // [delassus_rows] impulses before the step, then what it changed of them
-  int* active_row;               // [delassus_rows + 1] no more than kMaxActiveRows are used
-  int* active_kind;              // [delassus_rows + 1]
-  int* active_changed;           // [delassus_rows + 1] swept rows, or first of contacts, whose impulse a step changed
-  int* active_state;             // [nswept units] which rows of a unit are unknowns (laws::Unknowns)
-};
+using model::kBodies, model::kBlocks, model::kRows, model::Heat, model::Length;
 
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const model::ModelView<Real>& m, SweepScratch<Real>& w, F&& f) {
-  using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nc = m.block_capacity(), nr = delassus_rows(m), nl = kPushLanes;
-  const std::size_t swept = most_swept_rows(m), units = swept - 2 * nc, nrow = swept + m.lock_count + m.axis_count;
-  const std::size_t pushes = nr > 0 ? 6 * nb * nl : 0, groups = contact_groups(m),
-                    slots = SweepSizes::kGroupContacts * groups;
-  const std::size_t coloured = groups > 0 ? 1 : 0;
-  f(kSweeps, "start_velocity", w.start_velocity, nrow);
-  f(kSweeps, "row_compliance", w.row_compliance, nrow);
-  f(kSweeps, "row_mobility", w.row_mobility, nrow);
-  f(kSweeps, "start_impulse", w.start_impulse, nrow);
-  f(kSweeps, "last_impulse", w.last_impulse, nrow);
-  f(kSweeps, "swept_impulse", w.swept_impulse, nrow);
-  f(kSweeps, "impulse_sum", w.impulse_sum, nrow);
-  f(kSweeps, "contact_block", w.contact_block, 9 * nc);
-  f(kSweeps, "contact_block_inverse", w.contact_block_inverse, 3 * nc);
-  f(kSweeps, "row_bodies", w.row_bodies, 2 * swept);
-  f(kSweeps, "body_velocity", w.body_velocity, 8 * (nb + 1));
-  f(kSweeps, "body_velocity_last", w.body_velocity_last, 8 * (nb + 1));
-  f(kSweeps, "row_velocity", w.row_velocity, nr);
-  f(kSweeps, "row_velocity_last", w.row_velocity_last, nr);
-  f(kSweeps, "delassus", w.delassus, nr > 0 ? nr * nr + 1 : 0);
-  f(kSweeps, "delassus_known", w.delassus_known, nr);
-  f(kSweeps, "push_velocity", w.push_velocity, pushes);
-  f(kSweeps, "push_impulse", w.push_impulse, pushes);
-  f(kSweeps, "push_row", w.push_row, nl);
-  f(kSweeps, "push_block", w.push_block, nl);
-  f(kSweeps, "push_count", w.push_count, 2);
-  f(kSweeps, "body_touched", w.body_touched, nb);
-  f(kSweeps, "block_unsettled", w.block_unsettled, units);
-  f(kSweeps, "listed_row", w.listed_row, units);
-  f(kSweeps, "listed_body", w.listed_body, nb);
-  f(kSweeps, "packed_number", w.packed_number, SweepSizes::kPackedFields * slots);
-  f(kSweeps, "packed_body", w.packed_body, 2 * slots);
-  f(kSweeps, "coloured_contact", w.coloured_contact, slots);
-  f(kSweeps, "coloured_unsettled", w.coloured_unsettled, slots);
-  f(kSweeps, "coloured_step", w.coloured_step, slots);
-  f(kSweeps, "coloured_along", w.coloured_along, slots);
-  f(kSweeps, "contact_colour", w.contact_colour, coloured * nc);
-  f(kSweeps, "body_colours", w.body_colours, coloured * nb);
-  f(kSweeps, "colour_start", w.colour_start, coloured * 2 * (SweepSizes::kMaxColours + 1));
-  f(kSweeps, "active_matrix", w.active_matrix,
-    nr > 0 ? SweepSizes::kActiveStride * (SweepSizes::kActiveStride + 1) : 0);
-  f(kSweeps, "active_multiplier", w.active_multiplier, nr);
-  f(kSweeps, "active_multiplier_next", w.active_multiplier_next, nr);
-  f(kSweeps, "active_share", w.active_share, nr);
-  f(kSweeps, "active_cut", w.active_cut, nr);
-  f(kSweeps, "active_bound", w.active_bound, nr);
-  f(kSweeps, "active_change", w.active_change, nr);
-  f(kSweeps, "active_row", w.active_row, nr + 1);
-  f(kSweeps, "active_kind", w.active_kind, nr + 1);
-  f(kSweeps, "active_changed", w.active_changed, nr + 1);
-  f(kSweeps, "active_state", w.active_state, nr > 0 ? units : 0);
-}
+inline constexpr Length kSweptRows{[](const auto& m) { return most_swept_rows(m); }};
+inline constexpr Length kSweptUnits{[](const auto& m) { return most_swept_rows(m) - 2 * m.block_capacity(); }};
+inline constexpr Length kDelassusRows{[](const auto& m) { return delassus_rows(m); }};
+inline constexpr Length kDelassusNumbers{
+    [](const auto& m) { return delassus_rows(m) > 0 ? std::size_t(delassus_rows(m)) * delassus_rows(m) + 1 : 0; }};
+inline constexpr Length kDelassusMatrices{[](const auto& m) { return delassus_rows(m) > 0 ? 1 : 0; }};
+inline constexpr Length kDelassusUnits{
+    [](const auto& m) { return delassus_rows(m) > 0 ? most_swept_rows(m) - 2 * m.block_capacity() : 0; }};
+inline constexpr Length kPushedBodies{[](const auto& m) { return delassus_rows(m) > 0 ? m.body_count : 0; }};
+inline constexpr Length kColouredSlots{[](const auto& m) { return SweepSizes::kGroupContacts * contact_groups(m); }};
+inline constexpr Length kColourings{[](const auto& m) { return contact_groups(m) > 0 ? 1 : 0; }};
+inline constexpr Length kColouredBodies{[](const auto& m) { return contact_groups(m) > 0 ? m.body_count : 0; }};
+inline constexpr Length kColouredContacts{[](const auto& m) { return contact_groups(m) > 0 ? m.block_capacity() : 0; }};
+
+template <typename Real, typename Form = model::Placed>
+struct SweepScratch {
+  template <typename T>
+  using Array = typename Form::template Array<T, model::FieldKind::kSweeps>;
+
+  Array<Real> start_velocity{"start_velocity", kRows, Heat{53, 16}};  // J u and bias at the start of the round
+  Array<Real> row_compliance{"row_compliance", kRows, Heat{59, 6}};   // of the row's own law
+  Array<Real> row_mobility{"row_mobility", kRows, Heat{97}};          // (J V Jᵀ)_ii of limits and efforts
+  Array<Real> start_impulse{"start_impulse", kRows, Heat{90}};        // λ at the start of the round
+  Array<Real> last_impulse{"last_impulse", kRows, Heat{73, 1}};       // λ before the sweep
+  Array<Real> swept_impulse{"swept_impulse", kRows, Heat{89}};  // λ after the sweep before, which momentum goes on from
+  Array<Real> impulse_sum{"impulse_sum", kRows, Heat{192}};     // of the sweeps of a mean
+  Array<Real> contact_block{"contact_block", 9 * kBlocks, Heat{46, 21}};  // J V Jᵀ of each contact and moment
+  // inverses (invert_swept_block)
+  Array<Real> contact_block_inverse{"contact_block_inverse", 3 * kBlocks, Heat{47, 8}};
+  Array<int> row_bodies{"row_bodies", 2 * kSweptRows, Heat{65, 5}};  // bodies a and b of each swept row
+  // change of velocities since the round's start, six a body, or eight and the world's
+  Array<Real> body_velocity{"body_velocity", 8 * (kBodies + 1), Heat{99}};
+  Array<Real> body_velocity_last{"body_velocity_last", 8 * (kBodies + 1), Heat{102}};  // after the last sweep
+  Array<Real> row_velocity{"row_velocity", kDelassusRows, Heat{1, 28}};         // change of J u of each swept row
+  Array<Real> row_velocity_last{"row_velocity_last", kDelassusRows, Heat{63}};  // after the last sweep
+  Array<Real> delassus{"delassus", kDelassusNumbers, Heat{66, 44}};  // J V Jᵀ by columns, as far as they were needed
+  Array<int> delassus_known{"delassus_known", kDelassusRows, Heat{43, 4}};  // whether a row's column is there
+  // velocities of bodies for impulses along as many rows,
+  Array<Real> push_velocity{"push_velocity", (6 * kPushLanes * kPushedBodies), Heat{49, 16}};
+  // those impulses on the bodies,
+  Array<Real> push_impulse{"push_impulse", (6 * kPushLanes * kPushedBodies), Heat{48, 17}};
+  Array<int> push_row{"push_row", kPushLanes, Heat{6, 3}};    // those rows,
+  Array<int> push_block{"push_block", kPushLanes, Heat{80}};  // the first of each that are swept together,
+  Array<int> push_count{"push_count", 2, Heat{81}};           // and how many there are of both
+  // whether rows that are looked at act on a body, or on one that hangs on it
+  Array<int> body_touched{"body_touched", kBodies, Heat{10, 8}};
+  // whether a row, or contact, was above its tolerance in the last sweep of all
+  Array<int> block_unsettled{"block_unsettled", kSweptUnits, Heat{104}};
+  Array<int> listed_row{"listed_row", kSweptUnits, Heat{105}};  // first rows of those that a stretch sweeps,
+  Array<int> listed_body{"listed_body", kBodies, Heat{106}};    // and bodies that they move
+  // What sweeps need of contacts (coloured_contacts.hpp).
+  Array<Real> packed_number{"packed_number", (SweepSizes::kPackedFields * kColouredSlots), Heat{112}};
+  Array<int> packed_body{"packed_body", 2 * kColouredSlots, Heat{113}};  // bodies a, then b, of each group; nb for none
+  Array<int> coloured_contact{"coloured_contact", kColouredSlots, Heat{114}};  // -1 where there is none
+  // whether the last visit found it above its tolerance,
+  Array<Real> coloured_unsettled{"coloured_unsettled", kColouredSlots, Heat{115}};
+  Array<Real> coloured_step{"coloured_step", kColouredSlots, Heat{116}};      // |f|², by what the visit changed,
+  Array<Real> coloured_along{"coloured_along", kColouredSlots, Heat{117}};    // and that along the last two sweeps
+  Array<int> contact_colour{"contact_colour", kColouredContacts, Heat{118}};  // where free bodies are swept by colours
+  Array<std::uint64_t> body_colours{"body_colours", kColouredBodies, Heat{119}};  // colours that a body's contacts have
+  // first group of each colour: of all contacts, of those listed
+  Array<int> colour_start{"colour_start", (2 * (SweepSizes::kMaxColours + 1) * kColourings), Heat{111}};
+  // D of the active rows by columns, and right-hand side
+  Array<Real> active_matrix{
+      "active_matrix", (SweepSizes::kActiveStride * (SweepSizes::kActiveStride + 1) * kDelassusMatrices), Heat{101}};
+  // of elimination, of each first of two columns
+  Array<Real> active_multiplier{"active_multiplier", kDelassusRows, Heat{44, 5}};
+  Array<Real> active_multiplier_next{"active_multiplier_next", kDelassusRows, Heat{94, 2}};  // and of each second
+  // friction over the normal impulse, of sliding unknowns
+  Array<Real> active_share{"active_share", kDelassusRows, Heat{54, 4}};
+  // share of a step that the bounds of an unknown cut off
+  Array<Real> active_cut{"active_cut", kDelassusRows, Heat{55, 2}};
+  // the bound that an unknown meets where the step ends (ActiveBound)
+  Array<int> active_bound{"active_bound", kDelassusRows, Heat{95, 1}};
+  // impulses before the step, then what it changed of them
+  Array<Real> active_change{"active_change", kDelassusRows, Heat{45, 5}};
+  Array<int> active_row{"active_row", kDelassusRows + 1, Heat{41, 10}};  // no more than kMaxActiveRows are used
+  Array<int> active_kind{"active_kind", kDelassusRows + 1, Heat{38, 5}};
+  // swept rows, or first of contacts, whose impulse a step changed
+  Array<int> active_changed{"active_changed", kDelassusRows + 1, Heat{42, 1}};
+  // which rows of a unit are unknowns (laws::Unknowns)
+  Array<int> active_state{"active_state", kDelassusUnits, Heat{88, 1}};
+};
 
 }  // namespace axion::solver

@@ -58,7 +58,7 @@ class DualWorld {
   void load(const model::WorldState<double>& from, const model::WorldState<double>& after,
             std::span<const double> wrench = {}) {
     std::memset(block_, 0, world_bytes_);
-    const auto take = [](auto* to, const auto* values, int count) {
+    const auto take = [](const auto& to, const auto& values, int count) {
       for (int i = 0; i < count; ++i) to[i] = values[i];
     };
     for (int b = 0; b < m.body_count; ++b) {

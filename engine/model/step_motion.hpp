@@ -9,34 +9,22 @@
 
 namespace axion::model {
 
-template <typename Real>
+template <typename Real, typename Form = Placed>
 struct StepMotion {
-  math::Vec3<Real>* force;        // [nb] external wrench about the centre of mass, N and N m: inputs of the step
-  math::Vec3<Real>* torque;       // [nb]
-  math::Mat3<Real>* I_world;      // [nb] at q⁻
-  math::Mat3<Real>* I_inverse;    // [nb]
-  math::Vec3<Real>* v_tilde;      // [nb]
-  math::Vec3<Real>* omega_tilde;  // [nb]
-  math::Vec3<Real>* v_plus;       // [nb]
-  math::Vec3<Real>* omega_plus;   // [nb]
-  math::Vec3<Real>* x_plus;       // [nb]
-  math::Quat<Real>* q_plus;       // [nb]
-};
+  template <typename T>
+  using Array = typename Form::template Array<T, FieldKind::kScratch>;
 
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const ModelView<Real>& m, StepMotion<Real>& w, F&& f) {
-  using enum FieldKind;
-  const std::size_t nb = m.body_count;
-  f(kScratch, "force", w.force, nb);
-  f(kScratch, "torque", w.torque, nb);
-  f(kScratch, "I_world", w.I_world, nb);
-  f(kScratch, "I_inverse", w.I_inverse, nb);
-  f(kScratch, "v_tilde", w.v_tilde, nb);
-  f(kScratch, "omega_tilde", w.omega_tilde, nb);
-  f(kScratch, "v_plus", w.v_plus, nb);
-  f(kScratch, "omega_plus", w.omega_plus, nb);
-  f(kScratch, "x_plus", w.x_plus, nb);
-  f(kScratch, "q_plus", w.q_plus, nb);
-}
+  // external wrench about the centre of mass, N and N m: inputs of the step
+  Array<math::Vec3<Real>> force{"force", kBodies, Heat{82}};
+  Array<math::Vec3<Real>> torque{"torque", kBodies, Heat{86}};
+  Array<math::Mat3<Real>> I_world{"I_world", kBodies, Heat{16, 3}};  // at q⁻
+  Array<math::Mat3<Real>> I_inverse{"I_inverse", kBodies, Heat{9, 18}};
+  Array<math::Vec3<Real>> v_tilde{"v_tilde", kBodies, Heat{33, 1}};
+  Array<math::Vec3<Real>> omega_tilde{"omega_tilde", kBodies, Heat{34, 1}};
+  Array<math::Vec3<Real>> v_plus{"v_plus", kBodies, Heat{4, 8}};
+  Array<math::Vec3<Real>> omega_plus{"omega_plus", kBodies, Heat{3, 8}};
+  Array<math::Vec3<Real>> x_plus{"x_plus", kBodies, Heat{21, 2}};
+  Array<math::Quat<Real>> q_plus{"q_plus", kBodies, Heat{17, 3}};
+};
 
 }  // namespace axion::model

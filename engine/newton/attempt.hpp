@@ -56,8 +56,8 @@ AXION_HD inline Real return_to_best(const Team& team, const Problem<Real>& p) {
 // on the step's own solution; and more pairs of bodies touch than a tree of them would have. On a stack, which is a
 // tree, Newton is exact without fill; among the hundreds of redundant contacts of a pile it seldom finds the way.
 template <typename Real, typename Team>
-AXION_HD inline bool is_pile(const Team& team, const model::ModelView<Real>& m, const model::Contact<Real>* contacts,
-                             int count) {
+AXION_HD inline bool is_pile(const Team& team, const model::ModelView<Real>& m,
+                             ConstArray<model::Contact<Real>> contacts, int count) {
   if (m.joint_count + m.closing_count > 0) return false;
   const Real pairs = team.template sum<Real>(count, [&](int i) {
     const model::Contact<Real>*c = contacts + i, *last = c - 1;  // contacts of a pair follow each other

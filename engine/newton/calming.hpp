@@ -33,8 +33,8 @@ AXION_HD inline bool is_forced(const Team& team, const Problem<Real>& p) {
 
 // By how much any body gets faster, m/s.
 template <typename Real, typename Team>
-AXION_HD_RARE Real greatest_gain(const Team& team, int count, const math::Vec3<Real>* v,
-                                 const math::Vec3<Real>* v_plus) {
+AXION_HD_RARE Real greatest_gain(const Team& team, int count, ConstArray<math::Vec3<Real>> v,
+                                 ConstArray<math::Vec3<Real>> v_plus) {
   return team.template max<Real>(count, [&](int b) { return math::norm(v_plus[b]) - math::norm(v[b]); });
 }
 
@@ -42,8 +42,8 @@ AXION_HD_RARE Real greatest_gain(const Team& team, int count, const math::Vec3<R
 // would throw it; 1 where none does.
 template <typename Real, typename Team>
 AXION_HD_RARE Real calm_share(const Team& team, int count, const model::StepSettings<Real>& s,
-                              const math::Vec3<Real>* v, const math::Vec3<Real>* v_plus,
-                              const math::Vec3<Real>* v_tilde) {
+                              ConstArray<math::Vec3<Real>> v, ConstArray<math::Vec3<Real>> v_plus,
+                              ConstArray<math::Vec3<Real>> v_tilde) {
   const Real fast = constraints::fastest_pull(s);
   const Real least = Real(CalmingParameters::kLeastGain) * s.dt;
   const Real excess = team.template max<Real>(count, [&](int b) {

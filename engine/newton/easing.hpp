@@ -198,7 +198,7 @@ AXION_HD inline Real lock_velocity(const model::ModelView<Real>& m, const LockSt
 // After a step: how far what was eased is off at its end, to first order.
 template <typename Real, typename Team>
 AXION_HD_RARE void note_easing(const Team& team, const model::ModelView<Real>& m, Real dt,
-                               const LockStarts<Real>& starts, const BodyVelocities<Real>& u, Real* eased) {
+                               const LockStarts<Real>& starts, const BodyVelocities<Real>& u, OutArray<Real> eased) {
   team.for_each(closing_lock_count<Real>(m), [&](int i) {
     with_closing_lock<Real>(m, i, [&](const auto& lock, int row, int count) {
       if (lock.softness < 0 || !(eased[lock.softness] > Real(0))) return;

@@ -30,9 +30,9 @@ template <typename Real>
 struct DeepContacts {
   const model::ModelView<Real>& m;
   const model::StepSettings<Real>& s;
-  const model::Contact<Real>* contacts;
-  const int* is_stuck;             // of contacts that are to give way
-  const Real *rebound, *impulses;  // [contact_count], three a contact
+  ConstArray<model::Contact<Real>> contacts;
+  ConstArray<int> is_stuck;            // of contacts that are to give way
+  ConstArray<Real> rebound, impulses;  // [contact_count], three a contact
   BodyVelocities<Real> u;
   int count;
 };
@@ -65,8 +65,8 @@ AXION_HD inline bool pushes_and_stays(const DeepContacts<Real>& deep, int i, boo
 template <typename Real>
 struct BodyInertias {
   const model::BodyData<Real>* bodies;
-  const Real* mass_scale;             // [nb]
-  const math::Mat3<Real>* I_inverse;  // [nb]
+  ConstArray<Real> mass_scale;             // [nb]
+  ConstArray<math::Mat3<Real>> I_inverse;  // [nb]
 
   AXION_HD Real mass(int b) const { return bodies[b].mass * mass_scale[b]; }
 };
@@ -88,8 +88,8 @@ AXION_HD inline Real greatest_work(const BodyInertias<Real>& bodies, const model
 // That of all that acts along an axis, or of an equality that gives way.
 template <typename Real>
 AXION_HD_RARE Real greatest_work_of_tendon(const model::ModelView<Real>& m, const BodyInertias<Real>& bodies,
-                                           const model::Row<Real>* tendon_force, const model::TendonData<Real>& tendon,
-                                           Real impulse) {
+                                           ConstArray<model::Row<Real>> tendon_force,
+                                           const model::TendonData<Real>& tendon, Real impulse) {
   Real sum = 0;
   constraints::for_each_term(tendon, [&](int k) {
     const model::TendonTermData<Real>& term = m.tendon_terms[k];

@@ -27,7 +27,7 @@ struct NewtonResult {
 // How far the iterate turns any body beyond where u⁻ would, rad.
 template <typename Real, typename Team>
 AXION_HD inline Real turn_from_last(const Team& team, const model::ModelView<Real>& m, Real dt,
-                                    const math::Vec3<Real>* omega, const math::Vec3<Real>* last) {
+                                    ConstArray<math::Vec3<Real>> omega, ConstArray<math::Vec3<Real>> last) {
   return greatest_turn<Real>(team, m, dt, Real(AttemptParameters::kMostTurn),
                              [&](int b) { return omega[b] - last[b]; });
 }

@@ -6,31 +6,22 @@
 
 namespace axion::solver {
 
-template <typename Real>
-struct NewtonScratch {
-  math::Vec3<Real>* best_v;               // [nb] best iterate of the attempt
-  math::Vec3<Real>* best_omega;           // [nb]
-  Real* best_lambda;                      // [nrow]
-  math::Vec3<Real>* kept_v;               // [nb] result of the attempt before a fallback
-  math::Vec3<Real>* kept_omega;           // [nb]
-  Real* kept_lambda;                      // [nrow]
-  model::ContactWarmStart<Real>* solved;  // [contact_capacity] contacts of the last solve,
-  math::Vec3<Real>* solved_moment;        // [contact_capacity] and their moments, N m s, where any pair has any
-};
+using model::kBodies, model::kContacts, model::kRows, model::kMomentContacts, model::Heat;
 
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const model::ModelView<Real>& m, NewtonScratch<Real>& w, F&& f) {
-  using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nc = m.contact_capacity;
-  const std::size_t nrow = m.lock_count + m.axis_count + m.limit_count + m.effort_count + 3 * m.block_capacity();
-  f(kScratch, "best_v", w.best_v, nb);
-  f(kScratch, "best_omega", w.best_omega, nb);
-  f(kScratch, "best_lambda", w.best_lambda, nrow);
-  f(kScratch, "kept_v", w.kept_v, nb);
-  f(kScratch, "kept_omega", w.kept_omega, nb);
-  f(kScratch, "kept_lambda", w.kept_lambda, nrow);
-  f(kScratch, "solved", w.solved, nc);
-  f(kScratch, "solved_moment", w.solved_moment, m.moment_capacity > 0 ? nc : 0);
-}
+template <typename Real, typename Form = model::Placed>
+struct NewtonScratch {
+  template <typename T>
+  using Array = typename Form::template Array<T, model::FieldKind::kScratch>;
+
+  Array<math::Vec3<Real>> best_v{"best_v", kBodies, Heat{56}};  // best iterate of the attempt
+  Array<math::Vec3<Real>> best_omega{"best_omega", kBodies, Heat{57}};
+  Array<Real> best_lambda{"best_lambda", kRows, Heat{91}};
+  Array<math::Vec3<Real>> kept_v{"kept_v", kBodies, Heat{135}};  // result of the attempt before a fallback
+  Array<math::Vec3<Real>> kept_omega{"kept_omega", kBodies, Heat{136}};
+  Array<Real> kept_lambda{"kept_lambda", kRows, Heat{137}};
+  Array<model::ContactWarmStart<Real>> solved{"solved", kContacts, Heat{69}};  // contacts of the last solve,
+  // and their moments, N m s, where any pair has any
+  Array<math::Vec3<Real>> solved_moment{"solved_moment", kMomentContacts, Heat{70}};
+};
 
 }  // namespace axion::solver

@@ -28,15 +28,15 @@ AXION_HD inline Iterate<Real> kept_iterate(const model::WorldView<Real>& w) {
 // Impulses of contacts as a step left them, to start from.
 template <typename Real>
 struct KeptImpulses {
-  const model::ContactWarmStart<Real>* contacts;  // [count] sorted by pair and feature
-  const math::Vec3<Real>* moments;                // [count] their torsional and rolling friction, N m s
+  ConstArray<model::ContactWarmStart<Real>> contacts;  // [count] sorted by pair and feature
+  ConstArray<math::Vec3<Real>> moments;                // [count] their torsional and rolling friction, N m s
   int count;
 };
 
 // Torsional and rolling friction of those among `kept` that are the same contacts, else zero.
 template <typename Real, typename Team>
-AXION_HD_RARE void match_moments(const Team& team, const RowLayout& rows, const model::Contact<Real>* contacts,
-                                 const KeptImpulses<Real>& kept, Real* impulses) {
+AXION_HD_RARE void match_moments(const Team& team, const RowLayout& rows, ConstArray<model::Contact<Real>> contacts,
+                                 const KeptImpulses<Real>& kept, OutArray<Real> impulses) {
   team.for_each(rows.moment_count, [&](int k) {
     const model::Contact<Real>& c = contacts[rows.contact_count + k];
     Real* lambda = impulses + rows.moment_base() + 3 * k;
@@ -48,8 +48,8 @@ AXION_HD_RARE void match_moments(const Team& team, const RowLayout& rows, const 
 
 // Contact impulses of those among `kept` that are the same contacts, else zero.
 template <typename Real, typename Team>
-AXION_HD inline void match_impulses(const Team& team, const RowLayout& rows, const model::Contact<Real>* contacts,
-                                    const KeptImpulses<Real>& kept, Real* impulses) {
+AXION_HD inline void match_impulses(const Team& team, const RowLayout& rows, ConstArray<model::Contact<Real>> contacts,
+                                    const KeptImpulses<Real>& kept, OutArray<Real> impulses) {
   team.for_each(rows.contact_count, [&](int i) {
     const model::Contact<Real>& c = contacts[i];
     Real* lambda = impulses + rows.contact_base() + 3 * i;
@@ -66,8 +66,8 @@ AXION_HD inline void match_impulses(const Team& team, const RowLayout& rows, con
 // Matched impulses of the last step, those of joints in `joints`; zero where there is no warm start.
 template <typename Real, typename Team>
 AXION_HD inline void warm_start(const Team& team, bool starts_warm, const RowLayout& rows,
-                                const model::Contact<Real>* contacts, const Real* joints,
-                                const KeptImpulses<Real>& kept, Real* impulses) {
+                                ConstArray<model::Contact<Real>> contacts, ConstArray<Real> joints,
+                                const KeptImpulses<Real>& kept, OutArray<Real> impulses) {
   team.for_each(rows.contact_base(), [&](int i) { impulses[i] = starts_warm ? joints[i] : Real(0); });
   match_impulses(team, rows, contacts, kept, impulses);
 }
@@ -92,16 +92,16 @@ AXION_HD inline void start_at_last(const Team& team, const Problem<Real>& p) {
 
 // A contact with its impulse along n, t1 and t2.
 template <typename Real>
-AXION_HD inline model::ContactWarmStart<Real> kept_contact(const model::Contact<Real>& c, const Real* lambda,
+AXION_HD inline model::ContactWarmStart<Real> kept_contact(const model::Contact<Real>& c, ConstArray<Real> lambda,
                                                            Real approach) {
   return {c.pair, c.feature, lambda[0], approach, lambda[1] * c.t1 + lambda[2] * c.t2};
 }
 
 // To `to`, of each contact, its torsional and rolling friction; zero where its pair has none.
 template <typename Real, typename Team>
-AXION_HD_RARE void keep_moments(const Team& team, const RowLayout& rows, const model::Contact<Real>* contacts,
-                                const constraints::ContactMoment<Real>* moments, const Real* impulses,
-                                math::Vec3<Real>* to) {
+AXION_HD_RARE void keep_moments(const Team& team, const RowLayout& rows, ConstArray<model::Contact<Real>> contacts,
+                                ConstArray<constraints::ContactMoment<Real>> moments, ConstArray<Real> impulses,
+                                OutArray<math::Vec3<Real>> to) {
   team.for_each(rows.contact_count, [&](int i) { to[i] = {}; });
   team.for_each(rows.moment_count, [&](int k) {
     const model::Contact<Real>& c = contacts[rows.contact_count + k];

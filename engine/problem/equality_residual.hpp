@@ -56,8 +56,8 @@ struct EqualityError {
 
 template <typename Real>
 AXION_HD_RARE EqualityError<Real> evaluate_equality_at_end(const model::ModelView<Real>& m,
-                                                           const StepPoses<Real>& poses, const Real* tendon_weight,
-                                                           model::Row<Real>* tendon_row,
+                                                           const StepPoses<Real>& poses, ConstArray<Real> tendon_weight,
+                                                           OutArray<model::Row<Real>> tendon_row,
                                                            const model::PathLengths<Real>& paths,
                                                            const model::TendonData<Real>& equality) {
   Real extent = 1 + std::abs(paths.first) + std::abs(paths.second);

@@ -40,7 +40,8 @@ AXION_HD inline void for_each_condensed_row(const model::ModelView<Real>& m, con
 
 template <typename Real>
 AXION_HD inline void add_joint_impulse(const ImpulseRows<Real>& rows, int j, bool on_child,
-                                       const model::Row<Real>* lock_rows, const Real* lambda, Impulse<Real>& sum) {
+                                       ConstArray<model::Row<Real>> lock_rows, ConstArray<Real> lambda,
+                                       Impulse<Real>& sum) {
   const model::JointData<Real>& joint = rows.m.joints[j];
   const int locks = joint.translation_lock_count + joint.rotation_lock_count;
   for (int i = joint.lock_start; i < joint.lock_start + locks; ++i) sum.add(lock_rows[i], lambda[i], on_child);
@@ -52,7 +53,7 @@ AXION_HD inline void add_joint_impulse(const ImpulseRows<Real>& rows, int j, boo
 }
 
 template <typename Real>
-AXION_HD inline void add_contact_impulses(const ImpulseRows<Real>& rows, int b, const Real* lambda,
+AXION_HD inline void add_contact_impulses(const ImpulseRows<Real>& rows, int b, ConstArray<Real> lambda,
                                           Impulse<Real>& sum) {
   for (int k = rows.contact_start[b]; k < rows.contact_start[b + 1]; ++k) {
     const int i = rows.contact_list[k], first = rows.m.contact_base() + 3 * i;
@@ -65,7 +66,8 @@ AXION_HD inline void add_contact_impulses(const ImpulseRows<Real>& rows, int b, 
 
 // Calls f(row, sign) for the limit and the efforts of an axis; sign is that of their J beside the axis row's.
 template <typename Real, typename F>
-AXION_HD inline void for_each_row_of_axis(const model::ModelView<Real>& m, const int* limit_side, int axis, F&& f) {
+AXION_HD inline void for_each_row_of_axis(const model::ModelView<Real>& m, ConstArray<int> limit_side, int axis,
+                                          F&& f) {
   const model::AxisData<Real>& a = m.axes[axis];
   if (a.limit >= 0) f(m.limit_base() + a.limit, limit_side[a.limit] < 0 ? Real(1) : Real(-1));
   for (int e = 0; e < a.effort_count; ++e) f(m.effort_base() + a.effort_start + e, Real(1));
@@ -73,7 +75,7 @@ AXION_HD inline void for_each_row_of_axis(const model::ModelView<Real>& m, const
 
 // The impulse of `lambda` along tendon t: of all that acts along it, or of its lock.
 template <typename Real>
-AXION_HD_RARE Real impulse_along(const ImpulseRows<Real>& rows, int t, const Real* lambda) {
+AXION_HD_RARE Real impulse_along(const ImpulseRows<Real>& rows, int t, ConstArray<Real> lambda) {
   const model::TendonData<Real>& tendon = rows.m.tendons[t];
   if (tendon.axis < 0) return lambda[tendon.lock];
   Real sum = lambda[rows.m.axis_base() + tendon.axis];
@@ -91,8 +93,8 @@ AXION_HD_RARE void add_tendon_impulses(const ImpulseRows<Real>& rows, int b, F&&
 
 // Jᵀλ on body b: its joints in order, then its contacts in order. Joint locks act along `lock_rows`.
 template <typename Real>
-AXION_HD_CALL Impulse<Real> gather_impulse(const ImpulseRows<Real>& rows, int b, const model::Row<Real>* lock_rows,
-                                           const Real* lambda) {
+AXION_HD_CALL Impulse<Real> gather_impulse(const ImpulseRows<Real>& rows, int b, ConstArray<model::Row<Real>> lock_rows,
+                                           ConstArray<Real> lambda) {
   Impulse<Real> sum;
   model::for_each_joint<Real>(
       rows.m, b, [&](int j, bool on_child) { add_joint_impulse(rows, j, on_child, lock_rows, lambda, sum); });
@@ -106,7 +108,7 @@ AXION_HD_CALL Impulse<Real> gather_impulse(const ImpulseRows<Real>& rows, int b,
 
 // Which way a row along an axis of a tendon points beside its length.
 template <typename Real>
-AXION_HD inline Real sign_along(const model::ModelView<Real>& m, const int* limit_side, int axis, int row) {
+AXION_HD inline Real sign_along(const model::ModelView<Real>& m, ConstArray<int> limit_side, int axis, int row) {
   const bool is_limit = row >= m.limit_base() && row < m.effort_base();
   return is_limit && limit_side[m.axes[axis].limit] >= 0 ? Real(-1) : Real(1);
 }
@@ -130,7 +132,7 @@ AXION_HD_SMALL inline RowVelocity<Real> iterate_velocity(const BodyVelocities<Re
 template <typename Real>
 AXION_HD_RARE RowVelocity<Real> iterate_tendon_velocity(const model::ModelView<Real>& m, const BodyVelocities<Real>& u,
                                                         const model::TendonData<Real>& tendon,
-                                                        const model::Row<Real>* rows) {
+                                                        ConstArray<model::Row<Real>> rows) {
   RowVelocity<Real> sum{0, 0};
   constraints::for_each_term(tendon, [&](int k) {
     const RowVelocity<Real> v = iterate_velocity(u, rows[k], m.tendon_terms[k].a, m.tendon_terms[k].b);

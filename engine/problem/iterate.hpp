@@ -17,15 +17,15 @@ inline constexpr double kWheelOffset = 1e-6;  // m, of a wheel's centre of mass 
 // Where an iterate stands: velocities of bodies and impulses of rows.
 template <typename Real>
 struct Iterate {
-  math::Vec3<Real>*v, *omega;  // [nb]
-  Real* lambda;                // [nrow]
+  OutArray<math::Vec3<Real>> v, omega;  // [nb]
+  OutArray<Real> lambda;                // [nrow]
 };
 
 // A direction to move it along.
 template <typename Real>
 struct Direction {
-  const math::Vec3<Real>*v, *omega;
-  const Real* lambda;
+  ConstArray<math::Vec3<Real>> v, omega;
+  ConstArray<Real> lambda;
 };
 
 // How long both are.
@@ -89,14 +89,14 @@ AXION_HD inline Real greatest_turn(const Team& team, const model::ModelView<Real
 // How far the Newton step turns a body at most, rad.
 template <typename Real, typename Team>
 AXION_HD inline Real step_turn(const Team& team, const model::ModelView<Real>& m, Real dt,
-                               const math::Vec3<Real>* du_angular) {
+                               ConstArray<math::Vec3<Real>> du_angular) {
   return dt * team.template max<Real>(m.body_count, [&](int b) { return math::norm(du_angular[b]); });
 }
 
 // The share of the Newton step that turns no body by more than kMaxRotation.
 template <typename Real, typename Team>
 AXION_HD inline Real rotation_bound(const Team& team, const model::ModelView<Real>& m, Real dt,
-                                    const math::Vec3<Real>* du_angular) {
+                                    ConstArray<math::Vec3<Real>> du_angular) {
   const Real greatest = greatest_turn(team, m, dt, Real(kMaxRotation), [&](int b) { return du_angular[b]; });
   return greatest > Real(kMaxRotation) ? Real(kMaxRotation) / greatest : Real(1);
 }

@@ -47,10 +47,10 @@ AXION_HD constexpr Real joint_proximal() {
 template <typename Real>
 struct TurningImpulses {
   const model::ModelView<Real>& m;
-  const math::Quat<Real>* q_plus;                      // [nb]
-  const model::Row<Real>* row;                         // of locks
-  const Real *lambda, *blend;                          // of locks; [nj + paths]
-  const math::Mat3<Real>*supported_inertia, *I_world;  // [nb]
+  ConstArray<math::Quat<Real>> q_plus;                      // [nb]
+  ConstArray<model::Row<Real>> row;                         // of locks
+  ConstArray<Real> lambda, blend;                           // of locks; [nj + paths]
+  ConstArray<math::Mat3<Real>> supported_inertia, I_world;  // [nb]
 };
 
 // K_geometric at the iterate.

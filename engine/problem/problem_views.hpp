@@ -18,44 +18,44 @@ namespace axion::solver {
 // Velocities of bodies, of the iterate or of a direction.
 template <typename Real>
 struct BodyVelocities {
-  const math::Vec3<Real>*linear, *angular;  // [nb]
+  ConstArray<math::Vec3<Real>> linear, angular;  // [nb]
 };
 
 template <typename Real>
 struct StepPoses {
-  const math::Vec3<Real>*x, *x_plus;  // [nb] of the step's start, of the iterate
-  const math::Quat<Real>* q_plus;     // [nb]
-  const Real* axis_position;          // [naxis] coordinates at the start
+  ConstArray<math::Vec3<Real>> x, x_plus;  // [nb] of the step's start, of the iterate
+  ConstArray<math::Quat<Real>> q_plus;     // [nb]
+  ConstArray<Real> axis_position;          // [naxis] coordinates at the start
 };
 
 template <typename Real>
 struct IterateRows : RowLayout {
-  const Real *lambda, *row_scale;  // [nrow]
+  ConstArray<Real> lambda, row_scale;  // [nrow]
 };
 
 // The rows along which impulses act on bodies, but for locks, which a function is given beside them.
 template <typename Real>
 struct ImpulseRows {
   const model::ModelView<Real>& m;
-  const model::Row<Real>*row, *tendon_force;
-  const int *limit_side, *contact_start, *contact_list;
-  const model::Contact<Real>* contacts;
+  ConstArray<model::Row<Real>> row, tendon_force;
+  ConstArray<int> limit_side, contact_start, contact_list;
+  ConstArray<model::Contact<Real>> contacts;
 };
 
 // Rows along coordinates of joints and tendons.
 template <typename Real>
 struct CoordinateRows {
   const model::ModelView<Real>& m;
-  const model::Row<Real>*row, *tendon_force;
-  const int* limit_side;
+  ConstArray<model::Row<Real>> row, tendon_force;
+  ConstArray<int> limit_side;
 };
 
 // Locks at the start of the step.
 template <typename Real>
 struct LockStarts {
-  const model::Row<Real>*row_start, *tendon_force;
-  const Real *error, *tendon_weight, *blend;
-  const constraints::NormalLaw<Real>* law;
+  ConstArray<model::Row<Real>> row_start, tendon_force;
+  ConstArray<Real> error, tendon_weight, blend;
+  ConstArray<constraints::NormalLaw<Real>> law;
 };
 
 template <typename Real>
@@ -72,7 +72,7 @@ struct LockRows {
 
 template <typename Real>
 struct LinearisedRows {
-  const Real *residual, *lambda;  // [nrow] as they were evaluated
+  ConstArray<Real> residual, lambda;  // [nrow] as they were evaluated
   ArrayView<model::Row<Real>> row, tendon_row;
   ArrayView<Real> rhs, compliance;  // [nrow]
   ArrayView<Real> gain, offset;     // 9 and 3 a block

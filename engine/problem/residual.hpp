@@ -34,8 +34,8 @@ namespace axion::solver {
 template <typename Real, typename Team>
 AXION_HD inline void place_iterate(const Team& team, const model::ModelView<Real>& m,
                                    const model::StepSettings<Real>& s, const BodyVelocities<Real>& u,
-                                   const math::Vec3<Real>* x, const math::Quat<Real>* q, math::Vec3<Real>* x_plus,
-                                   math::Quat<Real>* q_plus) {
+                                   ConstArray<math::Vec3<Real>> x, ConstArray<math::Quat<Real>> q,
+                                   OutArray<math::Vec3<Real>> x_plus, OutArray<math::Quat<Real>> q_plus) {
   team.for_each(m.body_count, [&](int b) {
     x_plus[b] = x[b] + s.dt * u.linear[b];
     q_plus[b] = constraints::rotate_step(s.gyroscopic_mode, q[b], m.bodies[b].inertia, u.angular[b], s.dt);
@@ -47,7 +47,7 @@ AXION_HD inline void place_iterate(const Team& team, const model::ModelView<Real
 // stays.
 template <typename Real>
 AXION_HD_CALL Real moment_rounding(const model::ModelView<Real>& m, const StepPoses<Real>& poses,
-                                   const model::Row<Real>* row_force, const Real* lambda,
+                                   ConstArray<model::Row<Real>> row_force, ConstArray<Real> lambda,
                                    const math::Mat3<Real>& I_inverse, int b) {
   math::Vec3<Real> sum{};
   model::for_each_joint<Real>(m, b, [&](int j, bool on_child) {
@@ -125,7 +125,7 @@ AXION_HD inline void allow_moment_rounding(const Team& team, const Problem<Real>
 // The greatest of a[i] / b[i], or NaN where one is not a number. By packs, where there are: a division takes as long
 // for eight numbers.
 template <typename Real, typename Team>
-AXION_HD inline Real greatest_ratio(const Team& team, const Real* a, const Real* b, int count) {
+AXION_HD inline Real greatest_ratio(const Team& team, ConstArray<Real> a, ConstArray<Real> b, int count) {
   if constexpr (team::shares_singly<Team>()) {
     return team.template max<Real>(count, [&](int i) { return a[i] / b[i]; });
   } else {
@@ -239,9 +239,9 @@ AXION_HD_CALL Real evaluate(const Team& team, const Problem<Real>& p) {
   evaluate_rows_of_joints(team, p, rules, u);
   evaluate_contacts(team, p, u);
   evaluate_bodies(team, p, rules, u);
-  const Real rows = greatest_ratio(team, p.w.natural_residual, p.w.row_tolerance, p.row_count());
+  const Real rows = greatest_ratio<Real>(team, p.w.natural_residual, p.w.row_tolerance, p.row_count());
   allow_moment_rounding(team, p, rows);
-  const Real bodies = greatest_ratio(team, p.w.body_residual, p.w.body_tolerance, 2 * p.m.body_count);
+  const Real bodies = greatest_ratio<Real>(team, p.w.body_residual, p.w.body_tolerance, 2 * p.m.body_count);
   return rows > bodies || rows != rows ? rows : bodies;
 }
 

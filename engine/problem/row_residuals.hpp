@@ -17,7 +17,7 @@ namespace axion::solver {
 // need the new pose, while the torque of a rotation lock, as its two bodies turn, would couple them beyond the terms of
 // Newton's matrix.
 template <typename Real>
-AXION_HD inline Real impulse_blend(model::JointMode joint_mode, const Real* blend, int j, bool is_translation) {
+AXION_HD inline Real impulse_blend(model::JointMode joint_mode, ConstArray<Real> blend, int j, bool is_translation) {
   if (joint_mode == model::JointMode::kCurrent) return 1;
   return joint_mode == model::JointMode::kPrevious || !is_translation ? Real(0) : blend[j];
 }
@@ -74,7 +74,7 @@ AXION_HD_RARE void evaluate_soft_locks(const model::StepSettings<Real>& s, const
 // The share of c(q⁻) that a joint's rigid locks take back in the step: `share`, or what greatest_recovery allows where
 // the joint starts far apart, as where a file's coordinates leave a loop open.
 template <typename Real>
-AXION_HD inline Real recovered_share(const model::StepSettings<Real>& s, const Real* start_error,
+AXION_HD inline Real recovered_share(const model::StepSettings<Real>& s, ConstArray<Real> start_error,
                                      const model::JointData<Real>& joint, int locks, Real share) {
   Real off = 0, apart = 0;
   for (int i = 0; i < locks; ++i) {
@@ -121,7 +121,7 @@ AXION_HD_CALL void evaluate_locks(const model::ModelView<Real>& m, const StepRul
       tolerance = greater(s.velocity_tolerance, velocity_rounding<Real>() * (v.size + std::abs(push) + impulse));
     } else {
       locks.row[row] = e.lock[i];
-      const Real f = impulse_blend(rules.joint_mode, starts.blend, j, i < joint.translation_lock_count);
+      const Real f = impulse_blend<Real>(rules.joint_mode, starts.blend, j, i < joint.translation_lock_count);
       locks.row_force[row] = {(1 - f) * start.l + f * e.lock[i].l, (1 - f) * start.k_a + f * e.lock[i].k_a,
                               (1 - f) * start.k_b + f * e.lock[i].k_b};
       residual = (e.error[i] - (1 - soft.erp) * starts.error[row]) / s.dt;

@@ -13,51 +13,33 @@
 
 namespace axion::solver {
 
-template <typename Real>
-struct StepSystem {
-  math::Vec3<Real>* g_linear;             // [nb] g: residual of the equations of motion, N s
-  math::Vec3<Real>* g_angular;            // [nb] N m s
-  Real* residual;                         // [nrow] of each row's law at the iterate, m/s or rad/s
-  Real* row_rhs;                          // [nrow] r: right-hand side of each linearised row
-  Real* natural_residual;                 // [nrow] size of each row's natural residual, m/s or rad/s
-  Real* row_tolerance;                    // [nrow] the tolerance of that
-  Real* body_residual;                    // [2 nb] |M⁻¹ g| of each body, linear and angular
-  Real* body_tolerance;                   // [2 nb] the tolerance of that
-  model::Row<Real>* row_force;            // [nlock] J_F: along which impulses of locks act
-  Real* lock_compliance;                  // [nlock] of soft joints, (m/s)/(N s)
-  Real* compliance;                       // [nrow] diagonal of C
-  math::Mat3<Real>* rotation_derivative;  // [nb] Θ: of the rotation map
-  math::Mat3<Real>* K_geometric;          // [nb] h times the derivative of the torques of joints' impulses: M̂ − M̃
-  Real* contact_gain;                     // [9 block_capacity] G of each contact and moment
-  Real* contact_offset;                   // [3 block_capacity] e of each
-  math::Vec3<Real>* du_linear;            // [nb] Δu
-  math::Vec3<Real>* du_angular;           // [nb]
-  Real* dlambda;                          // [nrow] Δλ
-};
+using model::kBodies, model::kLocks, model::kBlocks, model::kRows, model::Heat;
 
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const model::ModelView<Real>& m, StepSystem<Real>& w, F&& f) {
-  using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nc = m.block_capacity(), nlock = m.lock_count;
-  const std::size_t nrow = nlock + m.axis_count + m.limit_count + m.effort_count + 3 * nc;
-  f(kScratch, "g_linear", w.g_linear, nb);
-  f(kScratch, "g_angular", w.g_angular, nb);
-  f(kScratch, "residual", w.residual, nrow);
-  f(kScratch, "row_rhs", w.row_rhs, nrow);
-  f(kScratch, "natural_residual", w.natural_residual, nrow);
-  f(kScratch, "row_tolerance", w.row_tolerance, nrow);
-  f(kScratch, "body_residual", w.body_residual, 2 * nb);
-  f(kScratch, "body_tolerance", w.body_tolerance, 2 * nb);
-  f(kScratch, "row_force", w.row_force, nlock);
-  f(kScratch, "lock_compliance", w.lock_compliance, nlock);
-  f(kScratch, "compliance", w.compliance, nrow);
-  f(kScratch, "rotation_derivative", w.rotation_derivative, nb);
-  f(kScratch, "K_geometric", w.K_geometric, nb);
-  f(kScratch, "contact_gain", w.contact_gain, 9 * nc);
-  f(kScratch, "contact_offset", w.contact_offset, 3 * nc);
-  f(kScratch, "du_linear", w.du_linear, nb);
-  f(kScratch, "du_angular", w.du_angular, nb);
-  f(kScratch, "dlambda", w.dlambda, nrow);
-}
+template <typename Real, typename Form = model::Placed>
+struct StepSystem {
+  template <typename T>
+  using Array = typename Form::template Array<T, model::FieldKind::kScratch>;
+
+  Array<math::Vec3<Real>> g_linear{"g_linear", kBodies, Heat{23, 1}};    // g: residual of the equations of motion, N s
+  Array<math::Vec3<Real>> g_angular{"g_angular", kBodies, Heat{24, 1}};  // N m s
+  Array<Real> residual{"residual", kRows, Heat{39, 2}};  // of each row's law at the iterate, m/s or rad/s
+  Array<Real> row_rhs{"row_rhs", kRows, Heat{40, 2}};    // r: right-hand side of each linearised row
+  // size of each row's natural residual, m/s or rad/s
+  Array<Real> natural_residual{"natural_residual", kRows, Heat{36, 4}};
+  Array<Real> row_tolerance{"row_tolerance", kRows, Heat{29, 10}};      // the tolerance of that
+  Array<Real> body_residual{"body_residual", 2 * kBodies, Heat{26}};    // |M⁻¹ g| of each body, linear and angular
+  Array<Real> body_tolerance{"body_tolerance", 2 * kBodies, Heat{28}};  // the tolerance of that
+  Array<model::Row<Real>> row_force{"row_force", kLocks, Heat{5, 42}};  // J_F: along which impulses of locks act
+  Array<Real> lock_compliance{"lock_compliance", kLocks, Heat{14, 1}};  // of soft joints, (m/s)/(N s)
+  Array<Real> compliance{"compliance", kRows, Heat{64, 1}};             // diagonal of C
+  Array<math::Mat3<Real>> rotation_derivative{"rotation_derivative", kBodies, Heat{7, 9}};  // Θ: of the rotation map
+  // h times the derivative of the torques of joints' impulses: M̂ − M̃
+  Array<math::Mat3<Real>> K_geometric{"K_geometric", kBodies, Heat{20, 1}};
+  Array<Real> contact_gain{"contact_gain", 9 * kBlocks, Heat{179}};      // G of each contact and moment
+  Array<Real> contact_offset{"contact_offset", 3 * kBlocks, Heat{180}};  // e of each
+  Array<math::Vec3<Real>> du_linear{"du_linear", kBodies, Heat{22, 2}};  // Δu
+  Array<math::Vec3<Real>> du_angular{"du_angular", kBodies, Heat{19, 2}};
+  Array<Real> dlambda{"dlambda", kRows, Heat{37, 4}};  // Δλ
+};
 
 }  // namespace axion::solver

@@ -8,10 +8,10 @@ namespace axion::readout {
 // Poses and velocities of the bodies at one instant.
 template <typename Real>
 struct BodyMotions {
-  const math::Vec3<Real>* x;
-  const math::Quat<Real>* q;
-  const math::Vec3<Real>* v;
-  const math::Vec3<Real>* omega;
+  ConstArray<math::Vec3<Real>> x;
+  ConstArray<math::Quat<Real>> q;
+  ConstArray<math::Vec3<Real>> v;
+  ConstArray<math::Vec3<Real>> omega;
 };
 
 // World axes.

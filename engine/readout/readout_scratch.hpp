@@ -6,26 +6,23 @@
 
 namespace axion::readout {
 
-template <typename Real>
-struct ReadoutScratch {
-  math::Vec3<Real>* start_x;  // [nb], as all of these
-  math::Quat<Real>* start_q;
-  math::Vec3<Real>* start_v;
-  math::Vec3<Real>* start_omega;
-  math::Vec3<Real>* acceleration;
-  math::Vec3<Real>* turning;  // rad/s^2
-};
+using model::Heat, model::Length;
 
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const model::ModelView<Real>& m, ReadoutScratch<Real>& w, F&& f) {
-  using enum model::FieldKind;
-  const std::size_t ns = m.sensors.sensed_size > 0 ? m.body_count : 0;
-  f(kScratch, "start_x", w.start_x, ns);
-  f(kScratch, "start_q", w.start_q, ns);
-  f(kScratch, "start_v", w.start_v, ns);
-  f(kScratch, "start_omega", w.start_omega, ns);
-  f(kScratch, "acceleration", w.acceleration, ns);
-  f(kScratch, "turning", w.turning, ns);
-}
+inline constexpr Length kSensedBodies{[](const auto& m) {
+  return m.sensors.sensed_size > 0 ? m.body_count : 0;
+}};  // where sensors ask for anything of a step
+
+template <typename Real, typename Form = model::Placed>
+struct ReadoutScratch {
+  template <typename T>
+  using Array = typename Form::template Array<T, model::FieldKind::kScratch>;
+
+  Array<math::Vec3<Real>> start_x{"start_x", kSensedBodies, Heat{202}};  // , as all of these
+  Array<math::Quat<Real>> start_q{"start_q", kSensedBodies, Heat{203}};
+  Array<math::Vec3<Real>> start_v{"start_v", kSensedBodies, Heat{204}};
+  Array<math::Vec3<Real>> start_omega{"start_omega", kSensedBodies, Heat{205}};
+  Array<math::Vec3<Real>> acceleration{"acceleration", kSensedBodies, Heat{206}};
+  Array<math::Vec3<Real>> turning{"turning", kSensedBodies, Heat{207}};  // rad/s^2
+};
 
 }  // namespace axion::readout

@@ -80,7 +80,7 @@ AXION_HD_CALL void assemble_links(const Team& team, const Problem<Real>& p) {
 
 // The impulse that links with unknowns y give to body b.
 template <typename Real>
-AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Real* y) {
+AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, ConstArray<Real> y) {
   Impulse<Real> sum;
   model::for_each_loop_joint<Real>(p.m, b, [&](int j, bool on_child) {
     const Real* own = y + 6 * (j - joint_of_loop(p.m, 0));
@@ -109,8 +109,8 @@ AXION_HD_CALL Impulse<Real> gather_links(const Problem<Real>& p, int b, const Re
 
 // The twist of a group at velocities v, omega.
 template <typename Real>
-AXION_HD inline void twist_of_group(const Problem<Real>& p, int group, const math::Vec3<Real>* v,
-                                    const math::Vec3<Real>* omega, Real (&out)[6]) {
+AXION_HD inline void twist_of_group(const Problem<Real>& p, int group, ConstArray<math::Vec3<Real>> v,
+                                    ConstArray<math::Vec3<Real>> omega, Real (&out)[6]) {
   const model::Contact<Real>& c = p.w.contacts[p.w.reference.link_start[group]];
   const math::Vec3<Real> linear = v[c.body_a] - v[c.body_b] - math::cross(omega[c.body_b], offset_of_group(p, group));
   const math::Vec3<Real> angular = omega[c.body_a] - omega[c.body_b];
@@ -224,8 +224,8 @@ AXION_HD_CALL void invert_link_blocks(const Team& team, const Problem<Real>& p) 
 
 // The part of tendons in contract_links.
 template <typename Real, typename Team>
-AXION_HD_RARE void contract_tendons(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* v,
-                                    const math::Vec3<Real>* omega, const Real* y, Real* out) {
+AXION_HD_RARE void contract_tendons(const Team& team, const Problem<Real>& p, ConstArray<math::Vec3<Real>> v,
+                                    ConstArray<math::Vec3<Real>> omega, ConstArray<Real> y, OutArray<Real> out) {
   team.for_each(p.m.tendon_count, [&](int t) {
     const int slot = 6 * (p.m.loop_count + t);
     Real left = 0;
@@ -242,8 +242,8 @@ AXION_HD_RARE void contract_tendons(const Team& team, const Problem<Real>& p, co
 // out = block (J v + C y) for loops and block (y + H w) for groups, at velocities v, omega; with y null the right-hand
 // sides r and h stand in for C y and y.
 template <typename Real, typename Team>
-AXION_HD_CALL void contract_links(const Team& team, const Problem<Real>& p, const math::Vec3<Real>* v,
-                                  const math::Vec3<Real>* omega, const Real* y, Real* out) {
+AXION_HD_CALL void contract_links(const Team& team, const Problem<Real>& p, ConstArray<math::Vec3<Real>> v,
+                                  ConstArray<math::Vec3<Real>> omega, ConstArray<Real> y, OutArray<Real> out) {
   team.for_each(p.m.loop_count, [&](int l) {
     const int j = joint_of_loop(p.m, l), size = joint_row_count(p.m, j);
     const model::JointData<Real>& joint = p.m.joints[j];

@@ -33,7 +33,7 @@ AXION_HD inline void invert_loop_block(const Problem<Real>& p, int l) {
 }
 
 template <typename Real>
-AXION_HD inline void apply_loop_block(const Problem<Real>& p, int l, const Real* x, Real* y) {
+AXION_HD inline void apply_loop_block(const Problem<Real>& p, int l, ConstArray<Real> x, OutArray<Real> y) {
   const int j = joint_of_loop(p.m, l), size = joint_row_count(p.m, j);
   const model::JointData<Real>& joint = p.m.joints[j];
   const Real* block = p.w.reference.loop_block + l * kNodeSize * kNodeSize;
@@ -55,7 +55,7 @@ AXION_HD inline void invert_contact_block(const Problem<Real>& p, int i) {
 }
 
 template <typename Real>
-AXION_HD inline void apply_contact_block(const Problem<Real>& p, int i, const Real* x, Real* y) {
+AXION_HD inline void apply_contact_block(const Problem<Real>& p, int i, ConstArray<Real> x, OutArray<Real> y) {
   const int row = p.contact_base() + 3 * i;
   math::multiply(p.w.reference.contact_block + 9 * i, 3, 3, x + row, y + row);
 }
@@ -77,7 +77,8 @@ AXION_HD inline void prepare_tree_preconditioner(const Team& team, const Problem
 }
 
 template <typename Real, typename Team>
-AXION_HD_CALL void apply_tree_preconditioner(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
+AXION_HD_CALL void apply_tree_preconditioner(const Team& team, const Problem<Real>& p, ConstArray<Real> x,
+                                             OutArray<Real> y) {
   team.for_each(3 * p.block_count(), [&](int i) {
     p.w.contact_offset[i] = p.w.contact_gain[9 * (i / 3) + 4 * (i % 3)] * x[p.contact_base() + i];
   });
@@ -105,7 +106,7 @@ AXION_HD_CALL void prepare_preconditioner(const Team& team, const Problem<Real>&
 
 // y = approximately S⁻¹ x; uses answer_linear and answer_angular.
 template <typename Real, typename Team>
-AXION_HD_CALL void precondition(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
+AXION_HD_CALL void precondition(const Team& team, const Problem<Real>& p, ConstArray<Real> x, OutArray<Real> y) {
   if (p.s.linear_solver == model::LinearSolver::kPcrTree) {
     apply_tree_preconditioner(team, p, x, y);
   } else {

@@ -22,7 +22,7 @@ AXION_HD inline void prepare_schur(const Team& team, const Problem<Real>& p) {
 
 // answer_linear, answer_angular = M̂⁻¹ Jᵀ x
 template <typename Real, typename Team>
-AXION_HD_CALL void expand(const Team& team, const Problem<Real>& p, const Real* x) {
+AXION_HD_CALL void expand(const Team& team, const Problem<Real>& p, ConstArray<Real> x) {
   team.for_each(p.m.body_count, [&](int b) {
     const Impulse<Real> sum = gather_impulse<Real>(impulse_rows<Real>(p.m, p.w), b, p.w.row, x);
     p.w.reference.answer_linear[b] = (Real(1) / constraints::body_mass(p.m, p.w, b)) * sum.linear;
@@ -32,7 +32,7 @@ AXION_HD_CALL void expand(const Team& team, const Problem<Real>& p, const Real* 
 
 // y = J v + C x
 template <typename Real, typename Team>
-AXION_HD_CALL void contract(const Team& team, const Problem<Real>& p, const Real* x, Real* y) {
+AXION_HD_CALL void contract(const Team& team, const Problem<Real>& p, ConstArray<Real> x, OutArray<Real> y) {
   team.for_each(p.row_count(), [&](int i) {
     int a, b;
     bodies_of_row(p, i, a, b);

@@ -24,7 +24,8 @@ inline constexpr int kKrylovWatchdog = 12;  // iterations without a smaller resi
 // answer_linear, answer_angular: what K answers to the impulses y of the links and to a system (g, r, e) with the given
 // parts.
 template <typename Real, typename Team>
-AXION_HD inline void move_tree(const Team& team, const Problem<Real>& p, const Real* y, const TreeRhs<Real>& given) {
+AXION_HD inline void move_tree(const Team& team, const Problem<Real>& p, ConstArray<Real> y,
+                               const TreeRhs<Real>& given) {
   team.for_each(p.m.body_count, [&](int b) {
     const Impulse<Real> sum = gather_links(p, b, y);
     p.w.reference.answer_linear[b] = (given.linear == nullptr ? math::Vec3<Real>{} : given.linear[b]) - sum.linear;
@@ -38,7 +39,7 @@ AXION_HD inline void move_tree(const Team& team, const Problem<Real>& p, const R
 
 // out = blocks (C_c + J_c K⁻¹ F_cᵀ) y
 template <typename Real, typename Team>
-AXION_HD inline void apply_links(const Team& team, const Problem<Real>& p, const Real* y, Real* out) {
+AXION_HD inline void apply_links(const Team& team, const Problem<Real>& p, ConstArray<Real> y, OutArray<Real> out) {
   move_tree(team, p, y, TreeRhs<Real>{});
   contract_links(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular, y, out);
 }
@@ -93,7 +94,7 @@ AXION_HD_CALL int solve_tree_krylov(const Team& team, const Problem<Real>& p) {
   invert_tree_diagonal(team, p, p.w.reference.body_mobility);
   assemble_links(team, p);
   invert_link_blocks(team, p);
-  contract_links(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular, static_cast<const Real*>(nullptr),
+  contract_links(team, p, p.w.reference.answer_linear, p.w.reference.answer_angular, nullptr,
                  p.w.reference.link_residual);
   team.for_each(link_unknown_count(p),
                 [&](int i) { p.w.reference.link_residual[i] = -p.w.reference.link_residual[i]; });

@@ -13,7 +13,8 @@ namespace axion::step {
 template <typename Real, typename Team>
 AXION_HD inline void record_rows(const Team& team, const solver::Problem<Real>& p, int block, int start, int count) {
   const Real raw = team.template max<Real>(count, [&](int i) { return p.w.natural_residual[start + i]; });
-  const Real normalised = solver::greatest_ratio(team, p.w.natural_residual + start, p.w.row_tolerance + start, count);
+  const Real normalised =
+      solver::greatest_ratio<Real>(team, p.w.natural_residual + start, p.w.row_tolerance + start, count);
   team.for_each(1, [&](int) {
     model::StepRecord& r = *p.w.record;
     if (static_cast<float>(raw) > r.residual[block]) r.residual[block] = static_cast<float>(raw);
@@ -28,7 +29,7 @@ template <typename Real, typename Team>
 AXION_HD_CALL void record_residuals(const Team& team, const solver::Problem<Real>& p) {
   const Real raw = team.template max<Real>(2 * p.m.body_count, [&](int i) { return p.w.body_residual[i]; });
   solver::allow_moment_rounding(team, p, Real(1));
-  const Real normalised = solver::greatest_ratio(team, p.w.body_residual, p.w.body_tolerance, 2 * p.m.body_count);
+  const Real normalised = solver::greatest_ratio<Real>(team, p.w.body_residual, p.w.body_tolerance, 2 * p.m.body_count);
   team.for_each(1, [&](int) {
     model::StepRecord& r = *p.w.record;
     for (int k = 0; k < 5; ++k) r.residual[k] = r.residual_normalised[k] = 0;

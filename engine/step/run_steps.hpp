@@ -18,6 +18,10 @@
 #include "engine/step/step_world.hpp"
 #include "engine/velocity_sync/synchronise.hpp"
 
+namespace axion::world {
+struct WorldLayout;
+}
+
 namespace axion::step {
 
 // Value (i, t, j) is at data + i world_stride + t step_stride + j elements; data null: absent.
@@ -44,6 +48,7 @@ struct StepJob {
   model::OwnTables own;                         // numbers that worlds have in place of the model's
   std::byte* worlds = nullptr;                  // world blocks of the batch (world/world_layout.hpp)
   std::size_t world_stride = 0;                 // bytes
+  const world::WorldLayout* layout = nullptr;   // of their arrays; null: it is worked out for each row
   const std::int32_t* world_indices = nullptr;  // [world_count], or null: all in order
   int world_count = 0;
   int step_count = 1;

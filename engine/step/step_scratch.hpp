@@ -5,15 +5,14 @@
 
 namespace axion::step {
 
-template <typename Real>
-struct StepScratch {
-  Real* anchor_error;  // [nj] of the new poses, m
-};
+using model::kJoints, model::Heat;
 
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const model::ModelView<Real>& m, StepScratch<Real>& w, F&& f) {
-  using enum model::FieldKind;
-  f(kEndOfStep, "anchor_error", w.anchor_error, m.joint_count);
-}
+template <typename Real, typename Form = model::Placed>
+struct StepScratch {
+  template <typename T>
+  using Array = typename Form::template Array<T, model::FieldKind::kEndOfStep>;
+
+  Array<Real> anchor_error{"anchor_error", kJoints, Heat{178}};  // of the new poses, m
+};
 
 }  // namespace axion::step

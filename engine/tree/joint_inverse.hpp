@@ -291,7 +291,7 @@ AXION_HD_CALL void push_lanes(const Team& team, const Problem<Real>& p, const in
 
 // The impulse along tendon t of its limit and efforts.
 template <typename Real>
-AXION_HD_RARE Real swept_impulse_along(const Problem<Real>& p, int t, const Real* lambda) {
+AXION_HD_RARE Real swept_impulse_along(const Problem<Real>& p, int t, ConstArray<Real> lambda) {
   Real sum = 0;
   if (p.m.tendons[t].axis < 0) return sum;
   for_each_row_of_axis<Real>(p.m, p.w.limit_side, p.m.tendons[t].axis,
@@ -301,7 +301,7 @@ AXION_HD_RARE Real swept_impulse_along(const Problem<Real>& p, int t, const Real
 
 // The impulse on body b of the swept rows, whose impulses are in `lambda`.
 template <typename Real>
-AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, const Real* lambda) {
+AXION_HD_CALL Impulse<Real> gather_swept_impulse(const Problem<Real>& p, int b, ConstArray<Real> lambda) {
   Impulse<Real> sum;
   model::for_each_tree_joint<Real>(p.m, b, [&](int j, bool on_child) {
     for_each_condensed_row<Real>(p.m, p.m.joints[j], [&](int row) { sum.add(p.w.row[row], lambda[row], on_child); });

@@ -22,9 +22,9 @@ namespace axion::solver {
 // A right-hand side of a factorised system: K (Δu, Δλ) = −(g, r), e for the contacts. Null parts are zero.
 template <typename Real>
 struct TreeRhs {
-  const math::Vec3<Real>*linear, *angular;  // [nb] g
-  const Real* row;                          // [nrow] r of joint rows, limits and efforts
-  const Real* contact;                      // [3 contact_count] e
+  ConstArray<math::Vec3<Real>> linear, angular;  // [nb] g
+  ConstArray<Real> row;                          // [nrow] r of joint rows, limits and efforts
+  ConstArray<Real> contact;                      // [3 contact_count] e
 };
 
 // A row as six numbers against one of its bodies.
@@ -103,7 +103,7 @@ AXION_HD inline bool has_condensed_rows(const Problem<Real>& p, int axis) {
 
 // residual: [nrow], or null for zero.
 template <typename Real>
-AXION_HD inline CoordinateRow<Real> coordinate_row(const Problem<Real>& p, int axis, const Real* residual) {
+AXION_HD inline CoordinateRow<Real> coordinate_row(const Problem<Real>& p, int axis, ConstArray<Real> residual) {
   CoordinateRow<Real> sum{0, 0};
   const auto add = [&](int row, Real sign) {
     const Real gain = Real(1) / p.w.compliance[row];
@@ -118,7 +118,7 @@ AXION_HD inline CoordinateRow<Real> coordinate_row(const Problem<Real>& p, int a
 // Jacobian and compliance of a row that a body's node keeps, and the impulse's direction.
 template <typename Real>
 struct NodeRow {
-  const model::Row<Real>*J, *F;
+  ConstArray<model::Row<Real>> J, F;
   Real compliance;
 };
 
@@ -133,7 +133,7 @@ AXION_HD inline NodeRow<Real> node_row_of_body(const Problem<Real>& p, int row) 
 
 // The right-hand side of a node's row.
 template <typename Real>
-AXION_HD inline Real node_row_rhs(const Problem<Real>& p, int row, const Real* residual) {
+AXION_HD inline Real node_row_rhs(const Problem<Real>& p, int row, ConstArray<Real> residual) {
   if (row >= p.axis_base() && has_condensed_rows(p, row - p.axis_base())) {
     const CoordinateRow<Real> all = coordinate_row(p, row - p.axis_base(), residual);
     return -all.push / all.gain;
@@ -199,7 +199,7 @@ AXION_HD inline void for_each_condensed(const Problem<Real>& p, int b, F&& f) {
 
 // rhs −= Σ Fᵀ r/C over the condensed tendons of body b.
 template <typename Real>
-AXION_HD_RARE void add_condensed_rhs(const Problem<Real>& p, int b, const Real* residual, Real* rhs) {
+AXION_HD_RARE void add_condensed_rhs(const Problem<Real>& p, int b, ConstArray<Real> residual, Real* rhs) {
   for_each_condensed(p, b, [&](int t) {
     const int row = row_of_tendon(p, t);
     const Real push = residual[row] / p.w.compliance[row];

@@ -48,81 +48,70 @@ AXION_HD inline bool loops_fit(const model::ModelView<Real>& m) {
   return loops <= kMaxSweptLoops && loops * (m.body_count + loops + (kPushLanes + 5) / 6) <= m.inverse_blocks;
 }
 
-template <typename Real>
-struct TreeScratch {
-  Real* node;            // [nn kNodeStride] diagonal blocks; nn nodes, loop joints, tendons, equalities and bodies
-  Real* node_rhs;        // [nn kNodeSize] right-hand sides, then solutions
-  Real* workspace;       // [kWorkspace] a matrix that threads have at hand; nothing lasts in it (tree_nodes.hpp)
-  int* parent;           // [nb] body that each hangs on in Scope::kTree (tree_nodes.hpp)
-  Real* coupling_upper;  // [coupling_capacity kCouplingStride] [12][8] rows of i, columns u_j
-  Real* coupling_lower;  // [coupling_capacity kCouplingStride] [6][12] rows u_j, columns of i
-  int* coupling_start;   // [nn]
-  int* coupling_node;    // [coupling_capacity] j, descending within i
-  int* coupling_count;   // [1] or its complement where some did not fit
-  int* coupling_fill;    // [1] couplings that elimination adds to those of the rows
-  int* coupling_used;    // [nn] couplings of each node, while they are numbered
-  int* body_rank;        // [nb] place of each body in the order of the nodes
-  int* body_of_rank;     // [nb]
-  int* edge_start;       // [nn + 1] edges: couplings of rows, by the lower of their nodes,
-  int* edge_node;        // [edge_capacity] the other of each
-  int* node_mark;        // [nn] the last node that came by, while couplings are found
-  int* node_first;       // [nn] the next node that each couples to, the greatest
-  int* order_degree;     // [nn] while bodies are ordered: nodes that each meets
-  int* order_met;        // [nn] nodes that the body to go meets
-  int* order_absorbed;   // [nn] whether a node that is gone gave its neighbours to the one that goes
-  int* order_children;   // [nb] children of its joints that are not eliminated yet
-  int* order_head;       // [nn] first cell of what each meets: nodes, and nodes gone whose neighbours it meets
-  int* order_cell;       // [4 edge_capacity] cells: node, next cell
-  int* order_winner;     // [2 order_leaves(nb)] tree of the body to eliminate next
-  Real* joint_upper;     // [nb kCouplingStride] blocks to the parent, joints alone
-  Real* joint_lower;     // [nb kCouplingStride]
-  Real* transfer;        // [nb kTransferStride] between each body and its parent (joint_inverse.hpp)
-  Real* swept_response;  // [nb kNodeSize] velocities and joint impulses for impulses on swept rows
-  // V: velocities for impulses, by columns of each tree; none where loops close
-  Real* joint_response;  // [36 inverse_blocks]
-  Real* loop_columns;    // [6 nloop × 6 nb] U: velocities for impulses of the loops (loop_response.hpp)
-  Real* loop_gain;       // [6 nloop × 6 nloop] G, then its factors
-  Real* loop_impulse;    // [kPushLanes × 6 nloop]
-};
+using model::kBodies, model::Heat, model::Length;
 
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const model::ModelView<Real>& m, TreeScratch<Real>& w, F&& f) {
-  using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nn = nb + m.closing_nodes(), nc = m.coupling_capacity, nedge = edge_capacity(m);
-  const std::size_t couplings = nc * kCouplingStride, joints = nb * kCouplingStride;
-  const std::size_t nloop = loops_fit(m) ? loop_rows(m) : 0;  // rows of loops that are swept
-  f(kScratch, "node", w.node, nn * kNodeStride);
-  f(kScratch, "node_rhs", w.node_rhs, nn * kNodeSize);
-  f(kScratch, "workspace", w.workspace, kWorkspace);
-  f(kScratch, "parent", w.parent, nb);
-  f(kScratch, "coupling_upper", w.coupling_upper, couplings);
-  f(kScratch, "coupling_lower", w.coupling_lower, couplings);
-  f(kScratch, "coupling_start", w.coupling_start, nn);
-  f(kScratch, "coupling_node", w.coupling_node, nc);
-  f(kScratch, "coupling_count", w.coupling_count, 1);
-  f(kScratch, "coupling_fill", w.coupling_fill, 1);
-  f(kScratch, "coupling_used", w.coupling_used, nn);
-  f(kScratch, "body_rank", w.body_rank, nb);
-  f(kScratch, "body_of_rank", w.body_of_rank, nb);
-  f(kScratch, "edge_start", w.edge_start, nn + 1);
-  f(kScratch, "edge_node", w.edge_node, nedge);
-  f(kScratch, "node_mark", w.node_mark, nn);
-  f(kScratch, "node_first", w.node_first, nn);
-  f(kScratch, "order_degree", w.order_degree, nn);
-  f(kScratch, "order_met", w.order_met, nn);
-  f(kScratch, "order_absorbed", w.order_absorbed, nn);
-  f(kScratch, "order_children", w.order_children, nb);
-  f(kScratch, "order_head", w.order_head, nn);
-  f(kScratch, "order_cell", w.order_cell, 4 * nedge);
-  f(kScratch, "order_winner", w.order_winner, 2 * order_leaves(m.body_count));
-  f(kScratch, "joint_upper", w.joint_upper, joints);
-  f(kScratch, "joint_lower", w.joint_lower, joints);
-  f(kScratch, "transfer", w.transfer, nb * kTransferStride);
-  f(kScratch, "swept_response", w.swept_response, nb * kNodeSize);
-  f(kScratch, "joint_response", w.joint_response, m.closing_count == 0 ? 36 * std::size_t(m.inverse_blocks) : 0);
-  f(kScratch, "loop_columns", w.loop_columns, nloop * 6 * nb);
-  f(kScratch, "loop_gain", w.loop_gain, nloop * nloop);
-  f(kScratch, "loop_impulse", w.loop_impulse, nloop * kPushLanes);
-}
+inline constexpr Length kNodes{
+    [](const auto& m) { return m.body_count + m.closing_nodes(); }};  // loop joints, tendons, equalities and bodies
+inline constexpr Length kCouplings{[](const auto& m) { return m.coupling_capacity; }};
+inline constexpr Length kEdges{[](const auto& m) { return edge_capacity(m); }};
+inline constexpr Length kOrderLeaves{[](const auto& m) { return order_leaves(m.body_count); }};
+inline constexpr Length kInverseBlocks{
+    [](const auto& m) { return m.closing_count == 0 ? m.inverse_blocks : 0; }};  // none where loops close
+inline constexpr Length kSweptLoopRows{
+    [](const auto& m) { return loops_fit(m) ? loop_rows(m) : 0; }};  // of loops that are swept
+inline constexpr Length kLoopColumns{
+    [](const auto& m) { return loops_fit(m) ? std::size_t(m.body_count) * loop_rows(m) : 0; }};
+inline constexpr Length kLoopGains{
+    [](const auto& m) { return loops_fit(m) ? std::size_t(loop_rows(m)) * loop_rows(m) : 0; }};
+
+template <typename Real, typename Form = model::Placed>
+struct TreeScratch {
+  template <typename T>
+  using Array = typename Form::template Array<T, model::FieldKind::kScratch>;
+
+  // diagonal blocks; nn nodes, loop joints, tendons, equalities and bodies
+  Array<Real> node{"node", (kNodeStride * kNodes), Heat{84, 30}};
+  Array<Real> node_rhs{"node_rhs", (kNodeSize * kNodes), Heat{0, 106}};  // right-hand sides, then solutions
+  // a matrix that threads have at hand; nothing lasts in it (tree_nodes.hpp)
+  Array<Real> workspace{"workspace", kWorkspace, Heat{11, 185}};
+  Array<int> parent{"parent", kBodies, Heat{141}};  // body that each hangs on in Scope::kTree (tree_nodes.hpp)
+  // [12][8] rows of i, columns u_j
+  Array<Real> coupling_upper{"coupling_upper", (kCouplingStride * kCouplings), Heat{150}};
+  // [6][12] rows u_j, columns of i
+  Array<Real> coupling_lower{"coupling_lower", (kCouplingStride * kCouplings), Heat{151}};
+  Array<int> coupling_start{"coupling_start", kNodes, Heat{152}};
+  Array<int> coupling_node{"coupling_node", kCouplings, Heat{153}};  // j, descending within i
+  Array<int> coupling_count{"coupling_count", 1, Heat{159}};         // or its complement where some did not fit
+  Array<int> coupling_fill{"coupling_fill", 1, Heat{154}};       // couplings that elimination adds to those of the rows
+  Array<int> coupling_used{"coupling_used", kNodes, Heat{157}};  // couplings of each node, while they are numbered
+  Array<int> body_rank{"body_rank", kBodies, Heat{12, 10}};      // place of each body in the order of the nodes
+  Array<int> body_of_rank{"body_of_rank", kBodies, Heat{30, 1}};
+  Array<int> edge_start{"edge_start", kNodes + 1, Heat{160}};  // edges: couplings of rows, by the lower of their nodes,
+  Array<int> edge_node{"edge_node", kEdges, Heat{161}};        // the other of each
+  Array<int> node_mark{"node_mark", kNodes, Heat{162}};        // the last node that came by, while couplings are found
+  Array<int> node_first{"node_first", kNodes, Heat{163}};      // the next node that each couples to, the greatest
+  Array<int> order_degree{"order_degree", kNodes, Heat{155}};  // while bodies are ordered: nodes that each meets
+  Array<int> order_met{"order_met", kNodes, Heat{156}};        // nodes that the body to go meets
+  // whether a node that is gone gave its neighbours to the one that goes
+  Array<int> order_absorbed{"order_absorbed", kNodes, Heat{193}};
+  // children of its joints that are not eliminated yet
+  Array<int> order_children{"order_children", kBodies, Heat{158}};
+  // first cell of what each meets: nodes, and nodes gone whose neighbours it meets
+  Array<int> order_head{"order_head", kNodes, Heat{164}};
+  Array<int> order_cell{"order_cell", 4 * kEdges, Heat{165}};                      // cells: node, next cell
+  Array<int> order_winner{"order_winner", 2 * kOrderLeaves, Heat{166}};            // tree of the body to eliminate next
+  Array<Real> joint_upper{"joint_upper", (kCouplingStride * kBodies), Heat{100}};  // blocks to the parent, joints alone
+  Array<Real> joint_lower{"joint_lower", (kCouplingStride * kBodies), Heat{92, 2}};
+  // between each body and its parent (joint_inverse.hpp)
+  Array<Real> transfer{"transfer", (kTransferStride * kBodies), Heat{50, 38}};
+  // velocities and joint impulses for impulses on swept rows
+  Array<Real> swept_response{"swept_response", (kNodeSize * kBodies), Heat{35, 4}};
+  // V: velocities for impulses, by columns of each tree; none where loops close
+  Array<Real> joint_response{"joint_response", 36 * kInverseBlocks, Heat{107}};
+  // U: velocities for impulses of the loops (loop_response.hpp)
+  Array<Real> loop_columns{"loop_columns", 6 * kLoopColumns, Heat{108}};
+  Array<Real> loop_gain{"loop_gain", kLoopGains, Heat{109}};  // G, then its factors
+  Array<Real> loop_impulse{"loop_impulse", (kPushLanes * kSweptLoopRows), Heat{110}};
+};
 
 }  // namespace axion::solver

@@ -146,8 +146,8 @@ AXION_HD inline void solve_with_factors(const Team& team, const Problem<Real>& p
 
 // Velocities of the bodies in node_rhs.
 template <typename Real, typename Team>
-AXION_HD inline void read_velocities(const Team& team, const Problem<Real>& p, math::Vec3<Real>* v,
-                                     math::Vec3<Real>* omega) {
+AXION_HD inline void read_velocities(const Team& team, const Problem<Real>& p, OutArray<math::Vec3<Real>> v,
+                                     OutArray<math::Vec3<Real>> omega) {
   team.for_each(p.m.body_count, [&](int b) {
     const Real* z = p.w.tree.node_rhs + node_of_body(p, b) * kNodeSize;
     v[b] = {z[0], z[1], z[2]};
@@ -157,7 +157,7 @@ AXION_HD inline void read_velocities(const Team& team, const Problem<Real>& p, m
 
 // Impulses of the joint rows that nodes in scope keep, from node_rhs.
 template <typename Real, typename Team>
-AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& p, Scope scope, Real* x) {
+AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& p, Scope scope, OutArray<Real> x) {
   const int first = first_node(p.m, scope);
   team.for_each(node_count(p.m) - first, [&](int k) {
     const int node = first + k, j = joint_of_node(p, node);
@@ -169,8 +169,9 @@ AXION_HD inline void read_joint_impulses(const Team& team, const Problem<Real>& 
 
 // Impulses of condensed tendons: Δλ = −(r + J Δu)/C; none where nothing acts.
 template <typename Real, typename Team>
-AXION_HD_CALL void read_condensed_tendons(const Team& team, const Problem<Real>& p, const Real* residual,
-                                          const math::Vec3<Real>* v, const math::Vec3<Real>* omega, Real* x) {
+AXION_HD_CALL void read_condensed_tendons(const Team& team, const Problem<Real>& p, ConstArray<Real> residual,
+                                          ConstArray<math::Vec3<Real>> v, ConstArray<math::Vec3<Real>> omega,
+                                          OutArray<Real> x) {
   team.for_each(p.m.tendon_axis_count, [&](int t) {
     const model::TendonData<Real>& tendon = p.m.tendons[t];
     if (tendon.node >= 0) return;
@@ -184,8 +185,8 @@ AXION_HD_CALL void read_condensed_tendons(const Team& team, const Problem<Real>&
 // follow from the velocities.
 template <typename Real, typename Team>
 AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Real>& p, Scope scope,
-                                             const TreeRhs<Real>& rhs, const math::Vec3<Real>* v,
-                                             const math::Vec3<Real>* omega, Real* x) {
+                                             const TreeRhs<Real>& rhs, ConstArray<math::Vec3<Real>> v,
+                                             ConstArray<math::Vec3<Real>> omega, OutArray<Real> x) {
   const auto velocity = [&](int row, int a, int b) { return constraints::row_velocity(p.w.row[row], a, b, v, omega); };
   if (p.m.condensed_count > 0 && scope == Scope::kWhole) read_condensed_tendons(team, p, rhs.row, v, omega, x);
   team.for_each(p.m.axis_count, [&](int i) {
@@ -215,7 +216,7 @@ AXION_HD inline void read_condensed_impulses(const Team& team, const Problem<Rea
 // The velocity block of each body in K⁻¹, K the factorised system in Scope::kTree, to mobility[36 body], from the roots
 // to the leaves. Source: Takahashi, Fagan and Chin 1973.
 template <typename Real, typename Team>
-AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>& p, Real* mobility) {
+AXION_HD inline void invert_tree_diagonal(const Team& team, const Problem<Real>& p, OutArray<Real> mobility) {
   for (int b = 0; b < p.m.body_count; ++b) {
     const int node = node_of_body(p, b), size = body_node_size(p, b);
     const int start = p.w.tree.coupling_start[node], count = coupling_end(p, node) - start;

@@ -14,23 +14,25 @@ inline constexpr int kTreeBodyStride = 33 * solver::kPanelWidth + 8;  // numbers
 // friction (jammed_contacts.hpp).
 enum class Touch : std::uint8_t { kNone, kSlides, kSticks, kGlides };
 
-template <typename Real>
-struct VelocitySyncScratch {
-  Touch* touch;  // [2 block_capacity] of a contact in the first of two; of a moment torsional and rolling friction
-  // of the change of velocities to the instant of the poses that a contact allows,
-  Real* contact_share;  // [contact_capacity]
-  Real* body_share;     // [nb] and a body may take
-  Real* tree_body;      // [nb kTreeBodyStride] bodies of joint trees as synchronise_trees.hpp has them
-};
+using model::kBodies, model::kContacts, model::kBlocks, model::Heat, model::Length;
 
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const model::ModelView<Real>& m, VelocitySyncScratch<Real>& w, F&& f) {
-  using enum model::FieldKind;
-  const std::size_t nb = m.body_count, nc = m.contact_capacity;
-  f(kScratch, "touch", w.touch, 2 * m.block_capacity());  // a linear solve leaves it as it is
-  f(kEndOfStep, "contact_share", w.contact_share, nc);
-  f(kEndOfStep, "body_share", w.body_share, nb);
-  f(kEndOfStep, "tree_body", w.tree_body, m.joint_count > 0 ? nb * kTreeBodyStride : 0);
-}
+inline constexpr Length kTreeBodies{[](const auto& m) { return m.joint_count > 0 ? m.body_count : 0; }};
+
+template <typename Real, typename Form = model::Placed>
+struct VelocitySyncScratch {
+  template <typename T>
+  using StepArray = typename Form::template Array<T, model::FieldKind::kScratch>;
+
+  template <typename T>
+  using Array = typename Form::template Array<T, model::FieldKind::kEndOfStep>;
+
+  // of a contact in the first of two; of a moment torsional and rolling friction
+  StepArray<Touch> touch{"touch", 2 * kBlocks, Heat{186}};
+  // of the change of velocities to the instant of the poses that a contact allows,
+  Array<Real> contact_share{"contact_share", kContacts, Heat{184}};
+  Array<Real> body_share{"body_share", kBodies, Heat{185}};  // and a body may take
+  // bodies of joint trees as synchronise_trees.hpp has them
+  Array<Real> tree_body{"tree_body", (kTreeBodyStride * kTreeBodies), Heat{85, 20}};
+};
 
 }  // namespace axion::velocity_sync

@@ -34,7 +34,9 @@ AXION_HD inline void run_row(const Team& team, const step::StepJob<Real>& job, i
   const step::StepJob<Real>* used = &job;
   alignas(step::StepJob<Real>)
       std::byte copy[sizeof(step::StepJob<Real>)];  // only where worlds have numbers of their own
-  const auto view = bind_world(job.m, job.worlds + world * job.world_stride, scratch);
+  std::byte* block = job.worlds + world * job.world_stride;
+  const auto view =
+      job.layout != nullptr ? bind_world<Real>(*job.layout, block, scratch) : bind_world(job.m, block, scratch);
   if (job.own.data != nullptr || job.m.mocap_count > 0) {
     auto* own = new (copy) step::StepJob<Real>(job);
     if (job.own.data != nullptr) model::use_own_tables(job.own, world, own->m, own->user);

@@ -1,15 +1,15 @@
 // Where the arrays of a world lie in memory: one block of state and parameters a world, one block of scratch a team.
 //
-//   world block:    | state and parameters, in the order of for_each_field, each aligned to kFieldAlignment | padding |
+//   world block:    | state and parameters, as they are declared, each aligned to kFieldAlignment | padding |
 //   scratch block:  | scratch that lasts for the step | what one part of the step alone needs |
 //
 // Parts of a step that need nothing of each other (model::FieldKind) have their arrays in the same bytes. Blocks are
-// multiples of kBlockAlignment, so that worlds next to each other share no cache line. Offsets follow from the model's
-// counts alone, so a view is made wherever it is needed, on the host and on a device alike.
+// multiples of kBlockAlignment, so that worlds next to each other share no cache line. Places follow from the model's
+// counts alone, so a host makes a view wherever it needs one; what a device does see backend/world_places.hpp.
 #pragma once
 
 #include <cstddef>
-#include <type_traits>
+#include <cstdint>
 
 #include "engine/world/world_view.hpp"
 
@@ -22,10 +22,10 @@ AXION_HD constexpr std::size_t align_up(std::size_t size, std::size_t alignment)
   return (size + alignment - 1) / alignment * alignment;
 }
 
-// Bytes of `count` elements of an array, with what aligns the next.
-template <typename T>
-AXION_HD constexpr std::size_t field_bytes(const T*, std::size_t count) {
-  return align_up(count * sizeof(T), kFieldAlignment);
+// Bytes of an array, with what aligns the next.
+template <typename Real>
+std::size_t field_bytes(const model::ArrayDeclaration<Real>& array, const model::ModelView<Real>& m) {
+  return align_up(array.bytes(m), kFieldAlignment);
 }
 
 // The ends of a scratch block while arrays are put into it: that of the arrays which last for the step, and behind it,
@@ -33,11 +33,11 @@ AXION_HD constexpr std::size_t field_bytes(const T*, std::size_t count) {
 struct ScratchEnds {
   std::size_t step = 0, sweeps = 0, linear_solve = 0, end_of_step = 0;
 
-  AXION_HD std::size_t& of(model::FieldKind kind) {
+  std::size_t& of(model::FieldKind kind) {
     using enum model::FieldKind;
     return kind == kSweeps ? sweeps : kind == kLinearSolve ? linear_solve : kind == kEndOfStep ? end_of_step : step;
   }
-  AXION_HD std::size_t shared() const {
+  std::size_t shared() const {
     const std::size_t solve = sweeps > linear_solve ? sweeps : linear_solve;
     return solve > end_of_step ? solve : end_of_step;
   }
@@ -48,57 +48,66 @@ struct WorldBytes {
   std::size_t scratch = 0;
 };
 
-// The ends of both blocks.
+// Of all arrays, as they are declared: where each starts in its block, in kFieldAlignment, and how long it is.
+struct WorldLayout {
+  std::uint32_t start[model::kWorldSlots], length[model::kWorldSlots];
+  WorldBytes bytes;
+};
+
 template <typename Real>
-AXION_HD inline std::size_t world_end(const model::ModelView<Real>& m, ScratchEnds& scratch) {
-  model::WorldView<Real> view{};
+WorldLayout world_layout(const model::ModelView<Real>& m) {
+  const auto arrays = model::declarations<model::WorldView, Real>();
+  WorldLayout layout;
+  ScratchEnds scratch;
   std::size_t world = 0;
-  for_each_field(m, view, [&](model::FieldKind kind, const char*, auto*& pointer, std::size_t count) {
-    std::size_t& end = is_scratch(kind) ? scratch.of(kind) : world;
-    end += field_bytes(pointer, count);
-  });
-  return world;
+  for (int slot = 0; slot < model::kWorldSlots; ++slot) {
+    std::size_t& end = is_scratch(arrays[slot].kind) ? scratch.of(arrays[slot].kind) : world;
+    const std::size_t length = arrays[slot].length(m);
+    layout.start[slot] = static_cast<std::uint32_t>(end / kFieldAlignment);
+    layout.length[slot] = static_cast<std::uint32_t>(length);
+    end += align_up(length * arrays[slot].element_bytes, kFieldAlignment);
+  }
+  // What parts of the step share lies behind what all of it needs.
+  for (int slot = 0; slot < model::kWorldSlots; ++slot) {
+    if (shares_bytes(arrays[slot].kind))
+      layout.start[slot] += static_cast<std::uint32_t>(scratch.step / kFieldAlignment);
+  }
+  layout.bytes = {align_up(world, kBlockAlignment), align_up(scratch.step + scratch.shared(), kBlockAlignment)};
+  return layout;
 }
 
 // Sizes of the two blocks.
 template <typename Real>
-AXION_HD inline WorldBytes world_bytes(const model::ModelView<Real>& m) {
-  ScratchEnds scratch;
-  const std::size_t world = world_end(m, scratch);
-  return {align_up(world, kBlockAlignment), align_up(scratch.step + scratch.shared(), kBlockAlignment)};
+WorldBytes world_bytes(const model::ModelView<Real>& m) {
+  return world_layout(m).bytes;
 }
 
 // The state and parameters of a world in its block.
 template <typename Real>
-AXION_HD inline model::WorldState<Real> bind_state(const model::ModelView<Real>& m, std::byte* world) {
-  model::WorldState<Real> state{};
-  std::size_t end = 0;
-  for_each_field(m, state, [&](model::FieldKind, const char*, auto*& pointer, std::size_t count) {
-    using Pointer = std::remove_reference_t<decltype(pointer)>;
-    const std::size_t start = end;
-    end += field_bytes(pointer, count);
-    pointer = reinterpret_cast<Pointer>(world + start);
-  });
+model::WorldState<Real> bind_state(const model::ModelView<Real>& m, std::byte* world) {
+  model::WorldState<Real> state;
+  ArraySlot* slot = model::slots(state).data();
+  for (const model::ArrayDeclaration<Real>& array : model::declarations<model::WorldState, Real>()) {
+    slot++->place(world, array.length(m));
+    world += field_bytes(array, m);
+  }
   return state;
 }
 
-// The view of a world in its blocks. `scratch` may be null for code that reads and writes no scratch.
+// The view of a world in its blocks.
 template <typename Real>
-AXION_HD inline model::WorldView<Real> bind_world(const model::ModelView<Real>& m, std::byte* world,
-                                                  std::byte* scratch) {
-  model::WorldView<Real> view{};
-  ScratchEnds all, used;
-  world_end(m, all);
-  std::size_t world_used = 0;
-  for_each_field(m, view, [&](model::FieldKind kind, const char*, auto*& pointer, std::size_t count) {
-    std::size_t& end = is_scratch(kind) ? used.of(kind) : world_used;
-    std::byte* base = is_scratch(kind) ? scratch : world;
-    const std::size_t start = end + (shares_bytes(kind) ? all.step : 0);
-    using Pointer = std::remove_reference_t<decltype(pointer)>;
-    end += field_bytes(pointer, count);
-    pointer = base == nullptr ? nullptr : reinterpret_cast<Pointer>(base + start);
-  });
+model::WorldView<Real> bind_world(const WorldLayout& layout, std::byte* world, std::byte* scratch) {
+  constexpr int kept = sizeof(model::WorldState<Real>) / sizeof(ArraySlot);  // the first of all are those of the state
+  model::WorldView<Real> view;
+  ArraySlot* slots = model::slots(view).data();
+  for (int slot = 0; slot < model::kWorldSlots; ++slot) {
+    slots[slot].place((slot < kept ? world : scratch) + layout.start[slot] * kFieldAlignment, layout.length[slot]);
+  }
   return view;
+}
+template <typename Real>
+model::WorldView<Real> bind_world(const model::ModelView<Real>& m, std::byte* world, std::byte* scratch) {
+  return bind_world<Real>(world_layout(m), world, scratch);
 }
 
 }  // namespace axion::world

@@ -6,22 +6,24 @@
 
 namespace axion::world {
 
-template <typename Real>
-struct WorldScratch {
-  model::JointData<Real>* mocap_joints;         // [nj + spatial_count]
-  model::ShapeData<Real>* mocap_shapes;         // [shape_count]
-  model::SensorData<Real>* mocap_sensors;       // [sensors.count]
-  model::SensorPart<Real>* mocap_sensor_parts;  // [sensor_part_count]
-};
+using model::Heat, model::Length;
 
-template <typename Real, typename F>
-AXION_HD inline void for_each_field(const model::ModelView<Real>& m, WorldScratch<Real>& w, F&& f) {
-  using enum model::FieldKind;
-  const bool has_mocaps = m.mocap_count > 0;
-  f(kScratch, "mocap_joints", w.mocap_joints, has_mocaps ? m.joint_count + m.spatial_count : 0);
-  f(kScratch, "mocap_shapes", w.mocap_shapes, has_mocaps ? m.shape_count : 0);
-  f(kScratch, "mocap_sensors", w.mocap_sensors, has_mocaps ? m.sensors.count : 0);
-  f(kScratch, "mocap_sensor_parts", w.mocap_sensor_parts, has_mocaps ? m.sensor_part_count : 0);
-}
+inline constexpr Length kMocapJoints{[](const auto& m) {
+  return m.mocap_count > 0 ? m.joint_count + m.spatial_count : 0;
+}};  // with those of paths through space
+inline constexpr Length kMocapShapes{[](const auto& m) { return m.mocap_count > 0 ? m.shape_count : 0; }};
+inline constexpr Length kMocapSensors{[](const auto& m) { return m.mocap_count > 0 ? m.sensors.count : 0; }};
+inline constexpr Length kMocapSensorParts{[](const auto& m) { return m.mocap_count > 0 ? m.sensor_part_count : 0; }};
+
+template <typename Real, typename Form = model::Placed>
+struct WorldScratch {
+  template <typename T>
+  using Array = typename Form::template Array<T, model::FieldKind::kScratch>;
+
+  Array<model::JointData<Real>> mocap_joints{"mocap_joints", kMocapJoints, Heat{209}};
+  Array<model::ShapeData<Real>> mocap_shapes{"mocap_shapes", kMocapShapes, Heat{210}};
+  Array<model::SensorData<Real>> mocap_sensors{"mocap_sensors", kMocapSensors, Heat{211}};
+  Array<model::SensorPart<Real>> mocap_sensor_parts{"mocap_sensor_parts", kMocapSensorParts, Heat{212}};
+};
 
 }  // namespace axion::world

@@ -24,43 +24,43 @@
 
 namespace axion::model {
 
-template <typename Real>
-struct WorldView : WorldState<Real>, StepMotion<Real>, constraints::ConstraintRows<Real>, solver::StepSystem<Real> {
-  constraints::ConstraintScratch<Real> constraints;
-  collide::CollideScratch<Real> collide;
-  solver::TreeScratch<Real> tree;
-  solver::SweepScratch<Real> sweeps;
-  solver::ReferenceScratch<Real> reference;
-  solver::NewtonScratch<Real> newton;
-  step::StepScratch<Real> step;
-  velocity_sync::VelocitySyncScratch<Real> velocity_sync;
-  readout::ReadoutScratch<Real> readout;
-  world::WorldScratch<Real> world;
+template <typename Real, typename Form>
+struct WorldView : WorldState<Real, Form>,
+                   StepMotion<Real, Form>,
+                   constraints::ConstraintRows<Real, Form>,
+                   solver::StepSystem<Real, Form> {
+  constraints::ConstraintScratch<Real, Form> constraints;
+  collide::CollideScratch<Real, Form> collide;
+  solver::TreeScratch<Real, Form> tree;
+  solver::SweepScratch<Real, Form> sweeps;
+  solver::ReferenceScratch<Real, Form> reference;
+  solver::NewtonScratch<Real, Form> newton;
+  step::StepScratch<Real, Form> step;
+  velocity_sync::VelocitySyncScratch<Real, Form> velocity_sync;
+  readout::ReadoutScratch<Real, Form> readout;
+  world::WorldScratch<Real, Form> world;
 };
 
-// Calls f(name, struct of arrays) for each owner of arrays.
-template <typename Real, typename F>
-AXION_HD inline void for_each_owner(WorldView<Real>& w, F&& f) {
-  f("state", static_cast<WorldState<Real>&>(w));
-  f("motion", static_cast<StepMotion<Real>&>(w));
-  f("rows", static_cast<constraints::ConstraintRows<Real>&>(w));
-  f("system", static_cast<solver::StepSystem<Real>&>(w));
-  f("constraints", w.constraints);
-  f("collide", w.collide);
-  f("tree", w.tree);
-  f("sweeps", w.sweeps);
-  f("reference", w.reference);
-  f("newton", w.newton);
-  f("step", w.step);
-  f("velocity_sync", w.velocity_sync);
-  f("readout", w.readout);
-  f("world", w.world);
-}
+inline constexpr int kWorldSlots = sizeof(WorldView<float>) / sizeof(ArraySlot);
+static_assert(sizeof(WorldView<float>) == sizeof(WorldView<double>));
 
-// Every array of a world: for_each_field of its owners, one after the other.
+// Calls f(name, declarations) for each owner of arrays, in the order of their declarations.
 template <typename Real, typename F>
-AXION_HD inline void for_each_field(const ModelView<Real>& m, WorldView<Real>& w, F&& f) {
-  for_each_owner(w, [&](const char*, auto& arrays) { for_each_field(m, arrays, f); });
+void for_each_owner(F&& f) {
+  f("state", declarations<WorldState, Real>());
+  f("motion", declarations<StepMotion, Real>());
+  f("rows", declarations<constraints::ConstraintRows, Real>());
+  f("system", declarations<solver::StepSystem, Real>());
+  f("constraints", declarations<constraints::ConstraintScratch, Real>());
+  f("collide", declarations<collide::CollideScratch, Real>());
+  f("tree", declarations<solver::TreeScratch, Real>());
+  f("sweeps", declarations<solver::SweepScratch, Real>());
+  f("reference", declarations<solver::ReferenceScratch, Real>());
+  f("newton", declarations<solver::NewtonScratch, Real>());
+  f("step", declarations<step::StepScratch, Real>());
+  f("velocity_sync", declarations<velocity_sync::VelocitySyncScratch, Real>());
+  f("readout", declarations<readout::ReadoutScratch, Real>());
+  f("world", declarations<world::WorldScratch, Real>());
 }
 
 }  // namespace axion::model

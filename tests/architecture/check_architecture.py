@@ -13,6 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from array_owners import check_file_owners, check_lists, structs_of_arrays, view_of  # noqa: E402
+from array_writers import check_table  # noqa: E402
 from source_text import cpp_functions, python_functions, strip_cpp_comments  # noqa: E402
 
 MAX_FILE_LINES = 450
@@ -87,9 +88,9 @@ CONDITION = re.compile(r'^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif|elifdef|elifndef)
 PLATFORM_MACRO = re.compile(r'\b(__(?:CUDA|NVCC|HIP|AVX|SSE|ARM|x86|aarch64|GNUC|clang)\w*|_WIN32|_MSC_VER)\b')
 
 # Rooms whose numbers stand in parameter structs, each with what it does and why: engine/<room>/parameters.hpp alone
-# declares constants and has numbers with a fraction or an exponent.
+# declares constants and has numbers with a fraction or an exponent. Lengths of arrays count the model's parts.
 PARAMETER_ROOMS = {'engine/newton', 'engine/contact_solver'}
-CONSTANT = re.compile(r'\bconstexpr\s+(?:static\s+|inline\s+)*[\w:<>]+\s+k[A-Z]\w*\s*(?:=|\{)[^;]*\d[^;]*;')
+CONSTANT = re.compile(r'\bconstexpr\s+(?:static\s+|inline\s+)*(?!Length\b)[\w:<>]+\s+k[A-Z]\w*\s*(?:=|\{)[^;]*\d[^;]*;')
 TUNED_NUMBER = re.compile(r"(?<![\w.'])(?:\d+\.\d*|\.\d+|\d+(?=[eE][-+]?\d))(?:[eE][-+]?\d+)?")
 
 # Functions of these rooms are given views of the arrays that they read and write; some make views of the whole problem.
@@ -340,6 +341,7 @@ def check_tree(root):
     findings = [(path, *finding) for path in source_files(root) for finding in check_file(root, face, path)]
     findings += check_arrays(root)
     findings += check_views(root)
+    findings += check_table(root)
     for room in sorted(set(rooms(root))):
         if not (root / room / 'README.md').is_file():
             findings.append((room, 1, 'room', 'has no README.md that says what it does and who may call it'))

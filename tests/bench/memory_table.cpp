@@ -22,11 +22,9 @@ template <typename Real>
 MemoryTable table_of(const backend::EngineModel& model, const model::SolverOptions& options) {
   const model::ModelView<Real> m = model::batch_view(model.arrays<Real>().view(), options);
   MemoryTable table;
-  model::WorldView<Real> view{};
-  for_each_owner(view, [&](const char* owner, auto& arrays) {
-    for_each_field(m, arrays, [&](FieldKind kind, const char* name, auto*& array, std::size_t count) {
-      table.arrays.push_back({owner, name, kind, world::field_bytes(array, count)});
-    });
+  model::for_each_owner<Real>([&](const char* owner, const auto& arrays) {
+    for (const auto& array : arrays)
+      table.arrays.push_back({owner, array.name, array.kind, world::field_bytes(array, m)});
   });
   const world::WorldBytes bytes = world::world_bytes(m);
   table.world = bytes.world, table.scratch = bytes.scratch;

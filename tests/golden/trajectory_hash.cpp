@@ -46,8 +46,8 @@ std::uint64_t hash_after_steps(const backend::EngineModel& model, model::Preset 
   } else {
     runner.run_wide(job, 0, scratch.data());
   }
-  const auto* x = reinterpret_cast<const std::byte*>(block.view().x);
-  const auto* q = reinterpret_cast<const std::byte*>(block.view().q);
+  const auto* x = static_cast<const std::byte*>(block.view().x.first());
+  const auto* q = static_cast<const std::byte*>(block.view().q.first());
   state.insert(state.end(), x, x + job.m.body_count * sizeof(math::Vec3<Real>));
   state.insert(state.end(), q, q + job.m.body_count * sizeof(math::Quat<Real>));
   return hash(state);

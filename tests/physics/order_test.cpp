@@ -247,7 +247,7 @@ TYPED_TEST(VelocityAtThePose, set_again_at_every_step_continues_with_second_orde
       if (!writes_back) continue;
       world.read();
       for (int b = 0; b < 2; ++b) w.v[b] = w.v_at_pose[b], w.omega[b] = w.omega_at_pose[b];
-      std::fill_n(w.lambda_joint, world.model().lock_count + world.model().axis_count, Real(0));
+      std::fill_n(w.lambda_joint.begin(), world.model().lock_count + world.model().axis_count, Real(0));
       w.state_is_new[0] = 1;
     }
     return math::cast<double>(w.x[world.compiled().internal_body[1]]);

@@ -64,9 +64,9 @@ template <typename Real>
 double step_and_energy(SingleWorld<Real>& world) {
   auto& w = world.world();
   const auto m = world.model();
-  const std::vector<math::Vec3<Real>> x(w.x, w.x + m.body_count), v(w.v, w.v + m.body_count),
-      omega(w.omega, w.omega + m.body_count);
-  const std::vector<math::Quat<Real>> q(w.q, w.q + m.body_count);
+  const std::vector<math::Vec3<Real>> x(w.x.begin(), w.x + m.body_count), v(w.v.begin(), w.v + m.body_count),
+      omega(w.omega.begin(), w.omega + m.body_count);
+  const std::vector<math::Quat<Real>> q(w.q.begin(), w.q + m.body_count);
   world.step();
   double energy = 0;
   for (int b = 0; b < m.body_count; ++b) {

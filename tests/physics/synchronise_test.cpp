@@ -116,8 +116,8 @@ Seen compare(int steps) {
     }
     for (int i = 0; i < m.limit_count; ++i) pushes |= w.lambda_joint[p.limit_base() + i] > 0;
     seen.links += links.count > 0, seen.sliding += slides, seen.sticking += sticks, seen.limits += pushes;
-    const std::vector<math::Vec3<Real>> v(w.v_plus, w.v_plus + m.body_count),
-        omega(w.omega_plus, w.omega_plus + m.body_count);
+    const std::vector<math::Vec3<Real>> v(w.v_plus.begin(), w.v_plus + m.body_count),
+        omega(w.omega_plus.begin(), w.omega_plus + m.body_count);
     velocity_sync::synchronise_whole(team, p, true);
     double apart = 0;
     for (int b = 0; b < m.body_count; ++b) {
@@ -185,7 +185,8 @@ constexpr const char* kNeedles[] = {R"(
 
 // ½uᵀMu of velocities v, omega, J.
 template <typename Real>
-double kinetic(const testing::SingleWorld<Real>& world, const math::Vec3<Real>* v, const math::Vec3<Real>* omega) {
+double kinetic(const testing::SingleWorld<Real>& world, ConstArray<math::Vec3<Real>> v,
+               ConstArray<math::Vec3<Real>> omega) {
   const model::ModelView<Real> m = world.model();
   double sum = 0;
   for (int b = 0; b < m.body_count; ++b) {

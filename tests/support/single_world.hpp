@@ -25,12 +25,12 @@ class SingleWorld {
         single_(model::to_float(compiled_.arrays)),
         options_(options),
         settings_(model::make_step_settings<Real>(options, dt)) {
-    for_each_field(model(), world_, [&](model::FieldKind, const char*, auto*& array, std::size_t count) {
-      using T = std::remove_pointer_t<std::remove_reference_t<decltype(array)>>;
-      storage_.push_back(std::make_unique<unsigned char[]>((count + 1) * sizeof(T)));
-      array = reinterpret_cast<T*>(storage_.back().get());
-    });
     const model::ModelView<Real> m = model();
+    ArraySlot* slot = model::slots(world_).data();
+    for (const auto& array : model::declarations<model::WorldView, Real>()) {
+      storage_.push_back(std::make_unique<unsigned char[]>(array.bytes(m) + array.element_bytes));
+      slot++->place(storage_.back().get(), array.length(m));
+    }
     model::suit_settings(m, settings_);
     for (int b = 0; b < m.body_count; ++b) {
       world_.x[b] = math::cast<Real>(compiled_.x[b]);
@@ -40,7 +40,7 @@ class SingleWorld {
     }
     world_.friction_scale[0] = 1;
     world_.state_is_new[0] = 1;
-    std::fill_n(world_.gain_scale, m.control_count, Real(1));
+    std::fill_n(world_.gain_scale.begin(), m.control_count, Real(1));
     for (int a = 0; a < m.axis_count; ++a) world_.axis_position[a] = m.axes[a].initial_position;
   }
 

@@ -123,7 +123,7 @@ AXION_HD inline void run_resident(const Team& team, const ResidentLaunch<Real>& 
       });
     }
     const Place* slots = launch.places[index].slots;
-    team.for_each(kWorldSlots, [&](int i) { bind_field(view, i, slots[i], block, near, far); });
+    team.for_each(model::kWorldSlots, [&](int i) { bind_field(view, i, slots[i], block, near, far); });
     if (job.m.mocap_count > 0) world::take_mocaps(team, *reinterpret_cast<Job*>(state.job), *view, row);
     run(team, job, *view, row);
     hand_over(team, launch, state, *view, index, row, signals);

@@ -17,16 +17,17 @@ std::string as_version_1(std::string bytes, const Model& model) {
   const model::ModelView<Real> m = dynamic_cast<const backend::EngineModel&>(model).arrays<Real>().view();
   backend::SnapshotHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
-  model::WorldState<Real> none{};
   std::size_t at = sizeof(header), from = 0;
-  for_each_field(m, none, [&](model::FieldKind, const std::string& name, auto*& array, std::size_t count) {
+  for (const auto& array : model::declarations<model::WorldState, Real>()) {
+    const std::string name = array.name;
+    std::size_t count = array.length(m);
     const bool of_contacts = name == "contacts" || name == "contact_gap" || name == "contact_moment";
     if (of_contacts || name == "lambda_contact") count = count > 0 ? header.contact_count : 0;
     if (name == "lambda_contact") count *= 3;
     if (name == "warm") count = header.warm_count;
     if (name == "eased") from = at;
-    at += count * sizeof(*array);
-  });
+    at += count * array.element_bytes;
+  }
   const std::size_t cut = m.lock_softness_count * sizeof(Real);
   bytes.erase(from, cut);
   header.version = 1, header.bytes -= cut;

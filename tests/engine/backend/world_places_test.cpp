@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,36 +17,6 @@ using namespace model;
 using namespace world;
 
 constexpr std::size_t kAll = std::size_t(1) << 40;
-
-// By slot: bytes, kind, and the place in the order of heat (-1 for what is not scratch).
-struct Field {
-  FieldKind kind{};
-  std::size_t bytes = 0;
-  int heat = -1;
-};
-
-template <typename Real>
-int slot_of(const WorldView<Real>& view, const void* pointer) {
-  return int((static_cast<const std::byte*>(pointer) - reinterpret_cast<const std::byte*>(&view)) / sizeof(void*));
-}
-
-template <typename Real>
-std::map<int, Field> fields_of(const ModelView<Real>& m) {
-  std::map<int, Field> fields;
-  WorldView<Real> view{};
-  for_each_field(m, view, [&](FieldKind kind, const char* name, auto*& array, std::size_t count) {
-    const int slot = slot_of(view, &array);
-    EXPECT_FALSE(fields.contains(slot)) << name;
-    fields[slot] = {kind, count * sizeof(*array), -1};
-  });
-  int heat = 0;
-  for_each_heat(view, [&](auto*& array, int share) {
-    EXPECT_EQ(fields[slot_of(view, &array)].heat, -1) << "listed twice";
-    EXPECT_GE(share, 0);
-    fields[slot_of(view, &array)].heat = heat++;
-  });
-  return fields;
-}
 
 std::vector<ModelArrays<double>> models() {
   std::vector<ModelArrays<double>> all;
@@ -71,16 +40,18 @@ void expect_sound(const ModelView<Real>& m, std::size_t budget) {
     FieldKind kind;
   };
   std::vector<Span> spans;
-  for (const auto& [slot, field] : fields_of(m)) {
+  const auto fields = declarations<WorldView, Real>();
+  for (int slot = 0; slot < kWorldSlots; ++slot) {
     const Place place = places.slots[slot];
-    EXPECT_EQ(place.memory == Memory::kWorld, !is_scratch(field.kind));
-    if (field.bytes == 0) continue;
+    const std::size_t bytes = fields[slot].bytes(m);
+    EXPECT_EQ(place.memory == Memory::kWorld, !is_scratch(fields[slot].kind));
+    if (bytes == 0) continue;
     const std::size_t start = place.offset * kFieldAlignment;
     const std::size_t room = place.memory == Memory::kNear  ? places.near_bytes
                              : place.memory == Memory::kFar ? places.far_bytes
                                                             : world_bytes(m).world;
-    EXPECT_LE(start + field.bytes, room);
-    spans.push_back({place.memory, start, start + field.bytes, field.kind});
+    EXPECT_LE(start + bytes, room);
+    spans.push_back({place.memory, start, start + bytes, fields[slot].kind});
   }
   for (const Span& a : spans) {
     for (const Span& b : spans) {
@@ -102,32 +73,37 @@ TEST(WorldPlaces, fields_lie_apart_aligned_and_within_the_budget) {
   }
 }
 
-TEST(WorldPlaces, every_field_of_scratch_has_its_place_in_the_order_of_heat) {
-  for (const ModelArrays<double>& arrays : models()) {
-    const auto fields = fields_of(arrays.view());
-    EXPECT_EQ(fields.size(), std::size_t(kWorldSlots));
-    for (const auto& [slot, field] : fields) EXPECT_EQ(field.heat >= 0, is_scratch(field.kind)) << slot;
-  }
-  int shares = 0;
-  WorldView<float> view{};
-  for_each_heat(view, [&](auto*&, int share) { shares += share; });
-  EXPECT_GT(shares, 900);  // the rest is state and parameters
-  EXPECT_LE(shares, 1000);
+TEST(WorldPlaces, each_field_is_declared_once_and_scratch_alone_has_heat) {
+  std::set<std::string> names;
+  std::set<int> ranks;
+  int thousandths = 0;
+  for_each_owner<float>([&](const char* owner, const auto& fields) {
+    for (const auto& field : fields) {
+      EXPECT_TRUE(names.insert(std::string(owner) + "." + field.name).second) << field.name;
+      thousandths += field.heat.thousandths;
+      if (field.heat.rank == Heat{}.rank) continue;
+      EXPECT_TRUE(is_scratch(field.kind)) << field.name;
+      EXPECT_TRUE(ranks.insert(field.heat.rank).second) << field.name;
+    }
+  });
+  EXPECT_EQ(names.size(), std::size_t(kWorldSlots));
+  EXPECT_GT(thousandths, 900);  // the rest is state and parameters
+  EXPECT_LE(thousandths, 1000);
 }
 
 TEST(WorldPlaces, a_field_is_far_only_where_hotter_ones_leave_it_no_room) {
+  const auto fields = declarations<WorldView, double>();
+  std::vector<std::pair<int, int>> by_heat;  // rank, slot
+  for (int slot = 0; slot < kWorldSlots; ++slot) {
+    if (is_scratch(fields[slot].kind)) by_heat.emplace_back(fields[slot].heat.rank, slot);
+  }
+  std::sort(by_heat.begin(), by_heat.end());
   for (const ModelArrays<double>& arrays : models()) {
     for (const std::size_t budget : {std::size_t(2000), std::size_t(15) << 10, std::size_t(60) << 10}) {
       const WorldPlaces places = place_fields(arrays.view(), budget);
-      std::vector<std::pair<int, int>> by_heat;  // heat, slot
-      const auto fields = fields_of(arrays.view());
-      for (const auto& [slot, field] : fields) {
-        if (field.heat >= 0) by_heat.emplace_back(field.heat, slot);
-      }
-      std::sort(by_heat.begin(), by_heat.end());
       std::size_t used = 0;
-      for (const auto& [heat, slot] : by_heat) {
-        const std::size_t bytes = align_up(fields.at(slot).bytes, kFieldAlignment);
+      for (const auto& [rank, slot] : by_heat) {
+        const std::size_t bytes = field_bytes(fields[slot], arrays.view());
         if (places.slots[slot].memory == Memory::kNear) {
           EXPECT_EQ(places.slots[slot].offset * kFieldAlignment, used);
           used += bytes;
@@ -158,12 +134,11 @@ TEST(WorldPlaces, state_and_parameters_lie_where_the_host_looks_for_them) {
     for (int i = kWorldSlots - 1; i >= 0; --i) {
       bind_field(&view, i, places.slots[i], world.data(), scratch.data(), scratch.data());
     }
-    std::map<std::string, const void*> placed;
-    for_each_field(m, view, [&](FieldKind, const char* name, auto*& array, std::size_t) { placed[name] = array; });
     WorldState<double> state = bind_state(m, world.data());
-    for_each_field(m, state, [&](FieldKind, const char* name, auto*& array, std::size_t) {
-      EXPECT_EQ(placed[name], array) << name;
-    });
+    const auto fields = declarations<WorldState, double>();
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      EXPECT_EQ(slots(view)[i].first(), slots(state)[i].first()) << fields[i].name;
+    }
   }
 }
 

@@ -50,7 +50,7 @@ std::vector<std::uint32_t> from_grid(const model::ModelView<Real>& m, testing::S
   const int found = collide::pairs_from_grid(Team{}, m, world.world(), world.settings(), foresight);
   EXPECT_EQ(static_cast<std::size_t>(found), expected);
   const int kept = std::min(found, collide::active_pair_capacity(m));
-  return {world.world().collide.pair_active, world.world().collide.pair_active + kept};
+  return {world.world().collide.pair_active.begin(), world.world().collide.pair_active + kept};
 }
 
 // Places the shapes of a world as it is now and compares, for both foresights and all teams. Returns how many pairs

@@ -172,7 +172,7 @@ TYPED_TEST(ActiveSetStep, has_the_columns_of_rows_that_sweeps_met) {
     solver::find_joint_response(team::SerialTeam{}, p);
     for (int r = 0; r < rows; ++r) {
       ++known;
-      std::fill_n(p.w.sweeps.body_velocity, 6 * p.m.body_count, TypeParam(0));
+      std::fill_n(p.w.sweeps.body_velocity.begin(), 6 * p.m.body_count, TypeParam(0));
       const TypeParam impulse[1] = {1};
       of.bodies.apply_impulses(team::SerialTeam{}, base + r, 1, impulse);
       for (int i = 0; i < rows; ++i) {
@@ -198,7 +198,7 @@ TYPED_TEST(ActiveSetStep, leaves_impulses_within_their_laws_and_velocities_that_
       testing::SweepArguments<TypeParam> of(p);
       const int base = p.limit_base(), rows = p.row_count() - base, length = of.rows.length;
       const std::vector<TypeParam> lambda(p.w.lambda + base, p.w.lambda + base + rows);
-      const std::vector<TypeParam> velocity(p.w.sweeps.row_velocity, p.w.sweeps.row_velocity + rows);
+      const std::vector<TypeParam> velocity(p.w.sweeps.row_velocity.begin(), p.w.sweeps.row_velocity + rows);
       solver::HeldUnits held;
       const solver::ActiveStep<TypeParam> step =
           solver::step_active_set(team::SerialTeam{}, of.laws, of.system, of.rows, of.impulses, of.set, held);

@@ -28,14 +28,14 @@ model::SceneSpec quadruped() {
 template <typename Real>
 std::string state_bytes(testing::SingleWorld<Real>& world) {
   std::string bytes;
-  model::WorldState<Real>& state = world.world();
-  for_each_field(world.model(), state, [&](model::FieldKind kind, const char*, auto*& array, std::size_t count) {
-    if (kind != model::FieldKind::kState) return;
+  const ArraySlot* slot = model::slots(world.world()).data();
+  for (const auto& array : model::declarations<model::WorldState, Real>()) {
+    const auto* first = static_cast<const char*>(slot++->first());
+    if (array.kind != model::FieldKind::kState) continue;
     // Contacts beyond their count are leftovers of earlier steps.
-    using T = std::remove_pointer_t<std::remove_reference_t<decltype(array)>>;
-    if constexpr (std::is_same_v<T, model::Contact<Real>> || std::is_same_v<T, model::ContactWarmStart<Real>>) return;
-    bytes.append(reinterpret_cast<const char*>(array), count * sizeof(T));
-  });
+    if (array.template holds<model::Contact<Real>>() || array.template holds<model::ContactWarmStart<Real>>()) continue;
+    bytes.append(first, array.bytes(world.model()));
+  }
   return bytes;
 }
 

@@ -24,12 +24,12 @@ void expect_the_same_state(SingleWorld<Real>& a, SingleWorld<Real>& b, const std
   SingleWorld<Real>* worlds[2] = {&a, &b};
   std::vector<std::string> names;
   for (int k = 0; k < 2; ++k) {
-    model::WorldState<Real>& state = worlds[k]->world();
-    model::for_each_field(a.model(), state, [&](model::FieldKind, const char* field, auto*& at, std::size_t count) {
-      const auto* bytes = reinterpret_cast<const unsigned char*>(at);
-      arrays[k].emplace_back(bytes, bytes + count * sizeof(*at));
-      names.emplace_back(field);
-    });
+    const ArraySlot* slot = model::slots(worlds[k]->world()).data();
+    for (const auto& array : model::declarations<model::WorldState, Real>()) {
+      const auto* bytes = static_cast<const unsigned char*>(slot++->first());
+      arrays[k].emplace_back(bytes, bytes + array.bytes(a.model()));
+      names.emplace_back(array.name);
+    }
   }
   for (std::size_t i = 0; i < arrays[0].size(); ++i) EXPECT_EQ(arrays[0][i], arrays[1][i]) << name << ", " << names[i];
 }

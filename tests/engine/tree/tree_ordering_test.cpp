@@ -140,7 +140,7 @@ TEST(TreeOrdering, keeps_the_first_couplings_where_they_are_too_many) {
   solver::find_couplings(team::SerialTeam{}, whole, solver::Scope::kWhole);
   const int count = whole.w.tree.coupling_count[0];
   ASSERT_GT(count, 60);
-  const std::vector<int> all(whole.w.tree.coupling_node, whole.w.tree.coupling_node + count);
+  const std::vector<int> all(whole.w.tree.coupling_node.begin(), whole.w.tree.coupling_node + count);
   for (const int capacity : {0, 1, 37, count - 1}) {
     model::ModelView<double> m = contacts.world.model();
     m.coupling_capacity = capacity;
@@ -148,7 +148,7 @@ TEST(TreeOrdering, keeps_the_first_couplings_where_they_are_too_many) {
     solver::find_couplings(team::SerialTeam{}, p, solver::Scope::kWhole);
     EXPECT_FALSE(solver::couplings_complete(p));
     EXPECT_EQ(~p.w.tree.coupling_count[0], capacity);
-    EXPECT_EQ(std::vector<int>(p.w.tree.coupling_node, p.w.tree.coupling_node + capacity),
+    EXPECT_EQ(std::vector<int>(p.w.tree.coupling_node.begin(), p.w.tree.coupling_node + capacity),
               std::vector<int>(all.begin(), all.begin() + capacity));
     for (int i = 0; i < solver::node_count(m); ++i) EXPECT_LE(p.w.tree.coupling_start[i], solver::coupling_end(p, i));
   }

@@ -6,20 +6,16 @@
 #include "engine/backend/cuda/resident_block.hpp"
 
 namespace axion::ptx {
-namespace {}  // namespace
-
 template <typename Real>
-FieldTraffic<Real>::FieldTraffic(const model::ModelView<Real>& m) : sums_(backend::kWorldSlots + 2) {
-  sums_[backend::kWorldSlots].name = "(else)", sums_.back().name = "(stacks)";
-  model::WorldView<Real> view{};
-  for_each_owner(view, [&](const char* owner, auto& arrays) {
-    const bool is_shared = reinterpret_cast<std::byte*>(&arrays) < reinterpret_cast<std::byte*>(&view.constraints);
-    for_each_field(m, arrays, [&](model::FieldKind, const char* name, auto*& array, std::size_t count) {
-      const auto* slot = reinterpret_cast<const std::byte*>(&array);
-      FieldSum& sum = sums_[(slot - reinterpret_cast<const std::byte*>(&view)) / sizeof(void*)];
-      sum.name = is_shared ? name : std::string(owner) + "." + name;  // as step code writes it after "w."
-      sum.bytes = count * sizeof(*array);
-    });
+FieldTraffic<Real>::FieldTraffic(const model::ModelView<Real>& m) : sums_(model::kWorldSlots + 2) {
+  sums_[model::kWorldSlots].name = "(else)", sums_.back().name = "(stacks)";
+  const int own = offsetof(model::WorldView<Real>, constraints) / sizeof(ArraySlot);  // the first of a room's own
+  int slot = 0;
+  model::for_each_owner<Real>([&](const char* owner, const auto& arrays) {
+    for (const auto& array : arrays) {
+      sums_[slot].name = slot < own ? array.name : std::string(owner) + "." + array.name;  // as it stands after "w."
+      sums_[slot++].bytes = array.bytes(m);
+    }
   });
 }
 
@@ -28,7 +24,7 @@ void FieldTraffic<Real>::read_view(const std::byte* view) {
   if (view_.size() != 0 && std::memcmp(view_.data(), view, view_.size()) == 0) return;
   view_.assign(view, view + sizeof(model::WorldView<Real>));
   starts_.clear();
-  for (int slot = 0; slot < backend::kWorldSlots; ++slot) {
+  for (int slot = 0; slot < model::kWorldSlots; ++slot) {
     U64 address;
     std::memcpy(&address, view + slot * sizeof(address), sizeof(address));
     if (sums_[slot].bytes > 0) starts_.push_back({address, slot});
@@ -47,7 +43,7 @@ void FieldTraffic<Real>::add(const Block& block, const Traffic& traffic, U64 pas
   read_view(reinterpret_cast<const std::byte*>(state->view));
   const auto after = std::upper_bound(starts_.begin(), starts_.end(), traffic.address,
                                       [](U64 address, const Start& start) { return address < start.address; });
-  FieldSum* sum = &sums_[backend::kWorldSlots];
+  FieldSum* sum = &sums_[model::kWorldSlots];
   if (after != starts_.begin()) {
     const Start& at = *(after - 1);
     if (traffic.address < at.address + sums_[at.slot].bytes) sum = &sums_[at.slot];

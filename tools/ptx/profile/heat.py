@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The order of heat in engine/backend/world_places.hpp, counted on the emulated GPU.
+"""The heat of the arrays that the engine declares (engine/model/array_list.hpp), counted on the emulated GPU.
 
-Runs axion-ptx-profile with no near memory, a warp a world, on each model, and prints for_each_heat's list: fields of scratch by
-the sectors that a first cache of two KiB lets pass, a byte of the field, each model's traffic being one times its weight; with
-each its part of all accesses of warps to fields, in thousandths. Fields that no model accesses come last, as they stand now.
+Runs axion-ptx-profile with no near memory, a warp a world, on each model, and prints what to declare of each array of scratch:
+Heat{rank, thousandths}. Ranks are by the sectors that a first cache of two KiB lets pass, a byte of the array, each model's traffic
+being one times its weight; thousandths are the array's part of all accesses of warps to arrays. Arrays that no model accesses come
+last, as they stand now.
 
 Usage: heat.py --bin BUILD/bin MODEL.xml[:WEIGHT]...
 """
@@ -14,7 +15,8 @@ import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-ALIGNMENT, WIDTH = 64, 118
+ALIGNMENT = 64
+DECLARATION = re.compile(r'^ +\w+<.*> (\w+)\{\s*"\1",[^;]*?Heat\{(\d+)(?:, \d+)?\}\};', re.MULTILINE)
 
 
 def table(text, title):
@@ -28,6 +30,18 @@ def table(text, title):
     return {name: row for name, row in rows.items() if row[2] > 0}
 
 
+def declared_arrays():
+    """Names of the arrays that have a rank, as step code writes them behind "w.", in the order of their ranks."""
+    view = (ROOT / 'engine/world/world_view.hpp').read_text(encoding='utf-8')
+    own = dict(re.findall(r'(\w+)<Real, Form> (\w+);', view))
+    ranks = {}
+    for header in (ROOT / 'engine').glob('*/*.hpp'):
+        for struct, body in re.findall(r'struct (\w+) \{(.*?)^\};', header.read_text(encoding='utf-8'), re.DOTALL | re.MULTILINE):
+            for name, rank in DECLARATION.findall(body):
+                ranks[f'{own[struct]}.{name}' if struct in own else name] = int(rank)
+    return sorted(ranks, key=ranks.get)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('models', nargs='+')
@@ -36,8 +50,7 @@ def main():
     parser.add_argument('--steps', type=int, default=20)
     options = parser.parse_args()
 
-    header = (ROOT / 'engine/backend/world_places.hpp').read_text(encoding='utf-8')
-    fields = re.findall(r'f\(w\.([\w.]+), \d+\)', header)
+    fields = declared_arrays()
     heat, share, weights = dict.fromkeys(fields, 0.0), dict.fromkeys(fields, 0.0), 0
     for argument in options.models:
         model, _, weight = argument.partition(':')
@@ -56,14 +69,8 @@ def main():
                 share[name] += weight * count / accesses
 
     used = sorted((name for name in fields if share[name] > 0), key=lambda name: -heat[name])
-    line = ' '
-    for name in used + [name for name in fields if share[name] == 0]:
-        item = f' f(w.{name}, {int(1000 * share[name] / weights)}),'
-        if len(line) + len(item) > WIDTH:
-            print(line[:-1] + ';')
-            line = ' '
-        line += item
-    print(line[:-1] + ';')
+    for rank, name in enumerate(used + [name for name in fields if share[name] == 0]):
+        print(f'{name:40} Heat{{{rank}, {int(1000 * share[name] / weights)}}}')
 
 
 if __name__ == '__main__':
