@@ -57,8 +57,8 @@ std::vector<double> slider_mobilities(const SceneSpec& scene, const WeldedScene&
 // bound.
 constexpr double kLeastMobility = 1e-4;
 
-ShapeSoftness softness_of(const ShapeSpec& shape, double mobility) {
-  ShapeSoftness s{{}, {}, shape.softness_mix, shape.softness.margin, mobility, shape.cone_dimension};
+ShapeSoftness softness_of(const ShapeSpec& shape, double mobility, double least_mobility) {
+  ShapeSoftness s{{}, {}, shape.softness_mix, shape.softness.margin, mobility, shape.cone_dimension, least_mobility};
   std::copy(shape.softness.solref.begin(), shape.softness.solref.end(), s.solref);
   std::copy(shape.softness.solimp.begin(), shape.softness.solimp.end(), s.solimp);
   return s;
@@ -84,7 +84,8 @@ void add_pairs(CompiledModel& model) {
     if (law == own.end()) {
       a.pair_impedances.push_back(mix_shapes(m, first, second, pair.friction));
     } else {
-      const double mobility = a.shape_softness[at(first)].mobility + a.shape_softness[at(second)].mobility;
+      const double mobility =
+          a.shape_softness[at(first)].contact_mobility() + a.shape_softness[at(second)].contact_mobility();
       const ShapeSoftness whole = softness_of(*law->second, mobility);
       ShapeSoftness nothing = whole;
       nothing.mobility = nothing.margin = 0;
@@ -223,17 +224,17 @@ void add_softness(const SceneSpec& scene, const Mobilities& mobilities, Compiled
   a.softness_rule = scene.softness_rule;
   for (std::size_t i = 0; i < welded.shapes.size(); ++i) {
     const int part = model.welded.shape_part[i], body = part < 0 ? kWorldBody : model.welded.body_map[at(part)];
-    double mobility = 0;
+    double mobility = 0, least = 0;
     if (body != kWorldBody && sliders[at(body)] > 0) {
       mobility = sliders[at(body)];
     } else if (body != kWorldBody) {
       const BodySpec& given = scene.bodies[at(part)];
       const int internal = model.internal_body[at(body)];
-      const double turned = mobilities.of_turn(internal) * std::pow(a.shapes[i].bounding_radius, 2);
-      mobility = std::max(mobilities.of_point(internal, to_pose(given.X_WB) * to_vec3(given.p_BoBcm)),
-                          kLeastMobility * turned);
+      mobility = mobilities.of_point(internal, to_pose(given.X_WB) * to_vec3(given.p_BoBcm));
+      const double radius = a.shapes[i].bounding_radius;
+      if (std::isfinite(radius)) least = kLeastMobility * mobilities.of_turn(internal) * radius * radius;
     }
-    a.shape_softness.push_back(softness_of(welded.shapes[i], mobility));
+    a.shape_softness.push_back(softness_of(welded.shapes[i], mobility, least));
     a.soft_margin = std::max(a.soft_margin, 2 * welded.shapes[i].softness.margin);
   }
   for (const ContactPairSpec& pair : welded.contact_pairs)

@@ -33,6 +33,9 @@ struct ShapeSoftness {
   double mix, margin;
   double mobility;  // 1/kg, of the centre of its body
   int cone_dimension;
+  double least_mobility = 0;  // 1/kg, what its contacts are softened by at least
+
+  AXION_HD double contact_mobility() const { return mobility > least_mobility ? mobility : least_mobility; }
 
   bool operator==(const ShapeSoftness&) const = default;
 };
@@ -115,7 +118,7 @@ AXION_HD inline ImpedanceData<double> mix_softness(const ShapeSoftness& a, const
   for (int i = 0; i < 5; ++i) impedance[i] = share * a.solimp[i] + (1 - share) * b.solimp[i];
   int dimension = a.cone_dimension > b.cone_dimension ? a.cone_dimension : b.cone_dimension;
   if (preferred != 0) dimension = preferred < 0 ? a.cone_dimension : b.cone_dimension;
-  const double mobility = a.mobility + b.mobility, square = friction * friction;
+  const double mobility = a.contact_mobility() + b.contact_mobility(), square = friction * friction;
   ImpedanceData<double> law = make_impedance(reference, impedance, a.margin + b.margin, mobility, rule);
   law.contact_mobility = mobility;
   law.tangent_mobility = mobility / rule.impedance_ratio;

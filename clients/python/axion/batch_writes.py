@@ -82,10 +82,10 @@ class BatchWrites(BatchReads):
         ValueError
             The batch has no task, or a seed is no whole number from 0 to 2**64 - 1.
         """
-        if not self.proto.HasField("task"):
-            raise ValueError("begin_groups: the batch has no task; Client.create_batch(task=...) gives it one")
         request = state_pb2.ResetRequest(request_id=self._request_id(), batch=self.name, world_indices=self._indices(worlds),
                                          seeds=_seeds(seeds))
+        if not self.proto.HasField("task"):
+            raise ValueError("begin_groups: the batch has no task; Client.create_batch(task=...) gives it one")
 
         def groups(answer: state_pb2.ResetResponse) -> dict[str, npt.NDArray[Any]]:
             policy, task = tensors.to_array(answer.task.observation), answer.task
