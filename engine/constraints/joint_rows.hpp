@@ -16,6 +16,7 @@
 #pragma once
 
 #include "engine/base/assert.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/math/angle_functions.hpp"
 #include "engine/math/constants.hpp"
 #include "engine/model/row.hpp"
@@ -92,7 +93,8 @@ AXION_HD inline void chain_duals(int hinge_count, Chain<Real>& chain) {
   } else if (hinge_count == 3) {
     // At gimbal lock the three axes lie in a plane; the bound keeps the rates finite there.
     Real det = math::dot(a[0], math::cross(a[1], a[2]));
-    if (std::abs(det) < Real(1e-2)) det = det < 0 ? Real(-1e-2) : Real(1e-2);
+    constexpr double kLeast = AxisParameters::kLeastDeterminant;
+    if (std::abs(det) < Real(kLeast)) det = det < 0 ? Real(-kLeast) : Real(kLeast);
     chain.dual[0] = (Real(1) / det) * math::cross(a[1], a[2]);
     chain.dual[1] = (Real(1) / det) * math::cross(a[2], a[0]);
     chain.dual[2] = (Real(1) / det) * math::cross(a[0], a[1]);
@@ -195,8 +197,8 @@ AXION_HD inline void turning_axes(const model::ModelView<Real>& m, const model::
   for (int k = 0; k < 3; ++k) chain.a[k] = chain.dual[k] = math::unit_vector<Real>(k);
 }
 
-// Calls f(k, swing) for each axis that a joint turns about, the last first: what a unit rate of it gives the velocity of
-// the child's centre.
+// Calls f(k, swing) for each axis that a joint turns about, the last first: what a unit rate of it gives the velocity
+// of the child's centre.
 template <typename Real, typename F>
 AXION_HD inline void for_each_swing(const model::WorldView<Real>& w, const model::JointData<Real>& joint,
                                     const Chain<Real>& chain, F&& f) {

@@ -24,18 +24,10 @@
 #include "engine/constraints/axis_rows.hpp"
 #include "engine/constraints/eased_locks.hpp"
 #include "engine/constraints/giving_contacts.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/constraints/tendon_rows.hpp"
 
 namespace axion::constraints {
-
-struct StuckParameters {
-  static constexpr int kSweeps = 100;
-  static constexpr double kCost = 8;           // C of a pair: one alone is opened by motions of up to 4 m/s
-  static constexpr double kSettled = 1e-3;     // m/s: what a sweep changes of any row in the end
-  static constexpr double kOpens = 0.5;        // m/s
-  static constexpr double kReached = 1e-4;     // rad or m: a limit nearer than that holds
-  static constexpr double kLeastMoved = 1e-4;  // m/s: a row that unit rates move by less is moved by none
-};
 
 // A body has the freedoms of its joint, or six where it is the root of a tree that no joint holds.
 inline constexpr int kBodyFreedoms = 6;

@@ -42,7 +42,7 @@ inline constexpr double kLeastRecovery = 1;
 template <typename Real>
 AXION_HD inline Real greatest_recovery(const model::StepSettings<Real>& s, Real error) {
   const Real least = greater(Real(kLeastRecovery), s.depenetration_velocity);
-  const Real off = std::abs(error), furthest = Real(constraints::kGreatestRecovery) / s.dt;
+  const Real off = std::abs(error), furthest = Real(constraints::AxisParameters::kGreatestRecovery) / s.dt;
   if (!(off > least * s.limit_recovery_time)) return least;
   const Real fastest = off / s.limit_recovery_time;
   return greater(least, fastest < furthest ? fastest : furthest);

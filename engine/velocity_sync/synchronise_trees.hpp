@@ -83,7 +83,8 @@ AXION_HD_CALL void set_joint(const solver::Problem<Real>& p, int j) {
     }
     for (int k = 0; k < hinges; ++k) chain.dual[k] = chain.a[k];
   }
-  const bool planar = hinges == 3 && std::abs(math::dot(chain.a[0], math::cross(chain.a[1], chain.a[2]))) < Real(1e-2);
+  const bool planar = hinges == 3 && std::abs(math::dot(chain.a[0], math::cross(chain.a[1], chain.a[2]))) <
+                                         Real(constraints::AxisParameters::kLeastDeterminant);
   body.is_lost() = planar ? Real(1) : Real(0);  // as constraints::chain_duals has it
   Vec3<Real> linear = w.v[child],
              angular = w.omega[child];  // of the child as its parent sees it, less what its axes do
