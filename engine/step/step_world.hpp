@@ -61,7 +61,7 @@ AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Pr
     giving = p.s.giving;
     solved = p.contact_count;
     const int missed = collide::find_missed(team, p.m, p.w, p.s, contacts);
-    if (missed > 0 && review < collide::kReviews && contacts.count < p.m.contact_capacity) {
+    if (missed > 0 && review < collide::ReviewParameters::kReviews && contacts.count < p.m.contact_capacity) {
       solver::keep_contacts(team, p);
       collide::add_missed(team, p.m, p.w, review, missed, contacts);
       continue;
