@@ -83,6 +83,13 @@ struct SoftLawParameters {
   static constexpr double kLeastWidth = 1e-15;
 };
 
+// Activations of muscles (activations.hpp).
+struct MuscleParameters {
+  // Of the time constant of a rise: at an activation of zero, and how much more at one. As MuJoCo has it,
+  // after Millard.
+  static constexpr double kRestTime = 0.5, kActiveTime = 1.5;
+};
+
 // Fluids (fluid_forces.hpp).
 struct FluidParameters {
   // Rounds in which an ellipsoid's drag and lift are found anew at the velocity that they lead to.
