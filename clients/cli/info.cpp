@@ -1,5 +1,4 @@
 // axion info, models, batches: what is on the server.
-#include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>

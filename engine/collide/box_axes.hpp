@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/collide/geometry.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
 
@@ -42,7 +43,7 @@ AXION_HD inline Real feature_bias(const BoxPair<Real>& pair) {
     least = pair.a[i] < least ? pair.a[i] : least;
     least = pair.b[i] < least ? pair.b[i] : least;
   }
-  return Real(1e-4) * least;
+  return Real(BoxParameters::kBias) * least;
 }
 
 // A's faces win ties, then the first axis.
@@ -67,7 +68,8 @@ AXION_HD inline FaceAxis<Real> best_face_axis(const BoxPair<Real>& pair, Real bi
 template <typename Real>
 AXION_HD inline EdgePairAxis<Real> best_edge_pair_axis(const BoxPair<Real>& pair) {
   // Sine below which the perpendicular of two edges is too uncertain to be of use.
-  const Real least_sine = sizeof(Real) == sizeof(float) ? Real(3e-3) : Real(1e-5);
+  const Real least_sine =
+      sizeof(Real) == sizeof(float) ? Real(BoxParameters::kLeastSineSingle) : Real(BoxParameters::kLeastSineDouble);
   EdgePairAxis<Real> best{-std::numeric_limits<Real>::max(), {0, 0, 0}, -1, -1};
   for (int k = 0; k < 9; ++k) {
     const int i = k / 3, j = k % 3;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "engine/collide/box_axes.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
 
@@ -136,7 +137,7 @@ AXION_HD inline Real merge_distance(const FaceFrame<Real>& f) {
   const int j = f.incident_axis, ju = j == 2 ? 0 : j + 1, jv = j == 0 ? 2 : j - 1;
   const Real r = f.reference[f.u()] < f.reference[f.v()] ? f.reference[f.u()] : f.reference[f.v()];
   const Real i = f.incident[ju] < f.incident[jv] ? f.incident[ju] : f.incident[jv];
-  return Real(1e-3) * (r < i ? r : i);
+  return Real(BoxParameters::kMerge) * (r < i ? r : i);
 }
 
 // Adds the contacts of the face if the least gap of its polygon is at most `accept`; returns whether it is.
@@ -147,7 +148,7 @@ AXION_HD inline bool add_face_contacts(const BoxPair<Real>& pair, const FaceAxis
   const Real merge = merge_distance(f);
   FacePolygon<Real> polygon = incident_face(f);
   for (int side = 0; side < 4; ++side) {
-    clip_to_side(side, f.reference[side < 2 ? f.u() : f.v()], Real(0.1) * merge, polygon);
+    clip_to_side(side, f.reference[side < 2 ? f.u() : f.v()], Real(BoxParameters::kClipSlack) * merge, polygon);
   }
   Real least = std::numeric_limits<Real>::max();
   for (int i = 0; i < polygon.count; ++i) least = polygon.vertex[i].z < least ? polygon.vertex[i].z : least;

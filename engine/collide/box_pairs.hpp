@@ -10,6 +10,7 @@
 #pragma once
 
 #include "engine/collide/box_face.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
 
@@ -93,7 +94,7 @@ AXION_HD inline void add_vertex_contacts(const BoxPair<Real>& pair, ContactList<
     const VertexDistance<Real> d = vertex_distance(pair, k);
     const bool of_b = k >= 8;
     const math::Vec3<Real> n = direction(d, of_b);
-    if (!d.facing || math::dot(n, n_A) < Real(0.99)) continue;
+    if (!d.facing || math::dot(n, n_A) < Real(BoxParameters::kSameVertex)) continue;
     if (of_b && d.at_vertex) continue;  // two vertices: counted as A's
     const ShapePose<Real>& X_WO = of_b ? pair.X_WA : pair.X_WB;
     const math::Vec3<Real> p_WV = X_WO.p_WS + X_WO.R_WS * d.vertex, p_WQ = X_WO.p_WS + X_WO.R_WS * d.nearest;
@@ -137,9 +138,10 @@ AXION_HD_CALL void box_box(const Shape<Real>& a, const ShapePose<Real>& X_WA, co
   // Cosine of the face normal and the edges' perpendicular: within 1.8 degrees they are taken for one direction.
   const math::Vec3<Real> axis =
       face.of_b ? pair.R_AB.column(face.axis) : math::Mat3<Real>::identity().column(face.axis);
-  const bool agree = std::abs(math::dot(axis, edges.n)) > Real(0.9995);
+  const bool agree = std::abs(math::dot(axis, edges.n)) > Real(BoxParameters::kSameAxis);
   const bool face_first = edges.separation <= face.separation + bias || agree;
-  const Real accept = apart ? Real(1.001) * separation + Real(4) * bias : std::numeric_limits<Real>::max();
+  const Real accept = apart ? Real(BoxParameters::kApart) * separation + Real(BoxParameters::kApartBiases) * bias
+                            : std::numeric_limits<Real>::max();
 
   if (!face_first && add_edge_contact(pair, edges, list)) return;
   if (add_face_contacts(pair, face, accept, list)) return;

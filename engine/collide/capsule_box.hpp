@@ -9,6 +9,7 @@
 #pragma once
 
 #include "engine/collide/geometry.hpp"
+#include "engine/collide/parameters.hpp"
 #include "engine/lanes/number.hpp"
 
 namespace axion::collide {
@@ -74,7 +75,7 @@ AXION_HD inline void capsule_outside_box(const CapsuleInBox<Real>& c, Real t, co
   for (int i = 0; i < 3; ++i) {
     const Real along = std::abs(nearest.normal[i]);
     if (along < std::abs(nearest.normal[edge])) edge = i;
-    if (along < Real(0.1)) over = over && clip_to_slab(c.p[i], c.u[i], c.box[i], low, high);
+    if (along < Real(CapsuleParameters::kAlongFace)) over = over && clip_to_slab(c.p[i], c.u[i], c.box[i], low, high);
   }
   if (!over) {
     low = -c.half, high = c.half;
@@ -88,11 +89,11 @@ AXION_HD inline void capsule_outside_box(const CapsuleInBox<Real>& c, Real t, co
   const SurfacePoint<Real> q1 = nearest_on_box(c.at(high), c.box);
   const ContactPoint<Real> first = c.contact(low, q0.point, q0.normal, q0.distance, 0);
   const ContactPoint<Real> second = c.contact(high, q1.point, q1.normal, q1.distance, 1);
-  const bool is_short = high - low <= Real(1e-2) * c.half;  // one point, not two
+  const bool is_short = high - low <= Real(CapsuleParameters::kShort) * c.half;  // one point, not two
   const Real least_of_two = first.gap < second.gap ? first.gap : second.gap;
   if (!is_short || first.gap <= second.gap) list.add(first);
   if (!is_short || first.gap > second.gap) list.add(second);
-  if (least_of_two > least.gap + Real(1e-4) * c.radius) list.add(least);
+  if (least_of_two > least.gap + Real(CapsuleParameters::kAsNear) * c.radius) list.add(least);
 }
 
 // The least overlap of the axis and the box along the perpendiculars of the axis and the edges.
@@ -111,7 +112,7 @@ AXION_HD inline EdgeAxis<Real> best_edge_axis(const CapsuleInBox<Real>& c) {
     e[i] = Real(1);
     const math::Vec3<Real> w = math::cross(e, c.u);
     const Real length = math::norm(w);
-    if (length < Real(1e-3)) continue;
+    if (length < Real(CapsuleParameters::kLeastSine)) continue;
     const Real offset = math::dot(w, c.p);
     const math::Vec3<Real> n = (offset < Real(0) ? Real(-1) : Real(1)) / length * w;
     Real separation = std::abs(offset) / length;
@@ -131,7 +132,7 @@ AXION_HD inline void capsule_through_box(const CapsuleInBox<Real>& c, ContactLis
     if (separation > face_separation) face_separation = separation, face = i;
   }
   const EdgeAxis<Real> edge = best_edge_axis(c);
-  if (edge.edge >= 0 && edge.separation > face_separation + Real(1e-3) * c.radius) {
+  if (edge.edge >= 0 && edge.separation > face_separation + Real(CapsuleParameters::kEdgeBias) * c.radius) {
     // Nearest points of the axis and of the edge that is farthest along n.
     math::Vec3<Real> e{}, corner{};
     e[edge.edge] = Real(1);
@@ -152,7 +153,7 @@ AXION_HD inline void capsule_through_box(const CapsuleInBox<Real>& c, ContactLis
     if (i != face) over = over && clip_to_slab(c.p[i], c.u[i], c.box[i], low, high);
   }
   if (!over) low = high = sign * c.u[face] < Real(0) ? c.half : -c.half;  // the deepest end
-  for (int end = 0; end < (high - low > Real(1e-2) * c.half ? 2 : 1); ++end) {
+  for (int end = 0; end < (high - low > Real(CapsuleParameters::kShort) * c.half ? 2 : 1); ++end) {
     const Real t = end == 0 ? low : high;
     math::Vec3<Real> q = c.at(t);
     const Real distance = sign * q[face] - c.box[face];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/collide/geometry.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
 
@@ -27,7 +28,7 @@ AXION_HD inline math::Vec3<Real> crossing_normal(const ShapePose<Real>& X_WA, co
                                                  const math::Vec3<Real>& p_BA) {
   const math::Vec3<Real> w = math::cross(X_WA.R_WS.column(2), X_WB.R_WS.column(2));
   const Real length = math::norm(w);
-  if (length < Real(1e-3)) return X_WB.R_WS.column(0);
+  if (length < Real(CapsuleParameters::kLeastSine)) return X_WB.R_WS.column(0);
   return (math::dot(w, p_BA) < Real(0) ? Real(-1) : Real(1)) / length * w;
 }
 
@@ -43,7 +44,8 @@ AXION_HD inline void capsule_capsule(const Shape<Real>& a, const ShapePose<Real>
   Real s = 0, t = 0;
   nearest_on_segments(p_AB, u, half_a, v, half_b, s, t);
   const math::Vec3<Real> apart = s * u - t * v - p_AB;
-  const Real near = Real(1.001) * (radius_a + radius_b + list.margin);  // most pairs are farther, and end here
+  const Real near =
+      Real(CapsuleParameters::kFar) * (radius_a + radius_b + list.margin);  // most pairs are farther, and end here
   if (near > Real(0) && math::dot(apart, apart) > near * near) return;
 
   const math::Vec3<Real> fallback = crossing_normal(X_WA, X_WB, -p_AB);
@@ -57,13 +59,13 @@ AXION_HD inline void capsule_capsule(const Shape<Real>& a, const ShapePose<Real>
   const Real reach = half_b * std::abs(math::dot(u, v));
   const Real low = clamp(math::dot(u, p_AB) - reach, -half_a, half_a);
   const Real high = clamp(math::dot(u, p_AB) + reach, -half_a, half_a);
-  const bool parallel = math::dot(w, w) < Real(1e-4);
-  if (parallel && high - low > Real(1e-2) * (half_a < half_b ? half_a : half_b)) {
+  const bool parallel = math::dot(w, w) < Real(CapsuleParameters::kParallelSquared);
+  if (parallel && high - low > Real(CapsuleParameters::kShort) * (half_a < half_b ? half_a : half_b)) {
     const auto on_b = [&](Real on_a) { return clamp(math::dot(v, on_a * u - p_AB), -half_b, half_b); };
     const ContactPoint<Real> first = contact_at(low, on_b(low), 1);
     const ContactPoint<Real> second = contact_at(high, on_b(high), 2);
     const Real least = first.gap < second.gap ? first.gap : second.gap;
-    if (least <= nearest.gap + Real(1e-4) * (radius_a + radius_b)) {
+    if (least <= nearest.gap + Real(CapsuleParameters::kAsNear) * (radius_a + radius_b)) {
       list.add(first);
       list.add(second);
       return;

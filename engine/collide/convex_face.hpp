@@ -12,6 +12,8 @@
 #pragma once
 
 #include "engine/collide/convex_shape.hpp"
+#include "engine/collide/parameters.hpp"
+#include "engine/math/constants.hpp"
 
 namespace axion::collide {
 
@@ -51,7 +53,7 @@ template <typename Real>
 AXION_HD inline void cylinder_polygon(const Shape<Real>& shape, const math::Vec3<Real>& n, Polygon<Real>& polygon) {
   const Real r = shape.size.x, h = shape.size.y, across = std::sqrt(n.x * n.x + n.y * n.y);
   if (std::abs(n.z) > across) {
-    constexpr Real kHalf = Real(0.70710678118654752);
+    constexpr Real kHalf = Real(math::kHalfRoot);
     const Real x[8] = {1, kHalf, 0, -kHalf, -1, -kHalf, 0, kHalf}, y[8] = {0, kHalf, 1, kHalf, 0, -kHalf, -1, -kHalf};
     const bool top = n.z > Real(0);
     for (int i = 0; i < 8; ++i) polygon.add({r * x[i], r * y[i], top ? h : -h}, (top ? 8 : 0) + i);
@@ -68,7 +70,7 @@ AXION_HD inline void hull_polygon(const Shape<Real>& shape, const math::Vec3<Rea
   // Square to the normal and fixed in the shape, so that its own vertices are found however it is turned.
   math::Vec3<Real> t1, t2;
   math::tangent_basis(n, t1, t2);
-  constexpr Real kNear = Real(0.38268343236508977), kFar = Real(0.92387953251128676);  // of 22.5 degrees
+  constexpr Real kNear = Real(math::kSineOf22_5), kFar = Real(math::kCosineOf22_5);
   const Real c[8] = {kFar, kNear, -kNear, -kFar, -kFar, -kNear, kNear, kFar};
   const Real s[8] = {kNear, kFar, kFar, kNear, -kNear, -kFar, -kFar, -kNear};
   for (int i = 0; i < 8; ++i) {
@@ -82,7 +84,7 @@ AXION_HD inline void hull_polygon(const Shape<Real>& shape, const math::Vec3<Rea
 // Of the directions along which a hull's polygon is looked for, against the normal.
 template <typename Real>
 AXION_HD inline Real face_inclination(const Shape<Real>& shape, Real margin) {
-  return clamp(margin / bounding_radius(shape), Real(0.03), Real(1));
+  return clamp(margin / bounding_radius(shape), Real(ConvexParameters::kLeastInclination), Real(1));
 }
 
 // The polygon of a shape along n, unit, in its own frame.
@@ -92,7 +94,7 @@ AXION_HD inline Polygon<Real> face_polygon(const Shape<Real>& shape, const math:
   if (shape.kind == model::ShapeKind::kBox) box_polygon(shape, n, polygon);
   if (shape.kind == model::ShapeKind::kCylinder) cylinder_polygon(shape, n, polygon);
   if (shape.kind == model::ShapeKind::kMesh) hull_polygon(shape, n, inclination, polygon);
-  if (shape.kind == model::ShapeKind::kCapsule && std::abs(n.z) < Real(0.7)) {
+  if (shape.kind == model::ShapeKind::kCapsule && std::abs(n.z) < Real(ConvexParameters::kLying)) {
     polygon.add(shape.size.x * n - math::Vec3<Real>{0, 0, shape.size.y}, 0);
     polygon.add(shape.size.x * n + math::Vec3<Real>{0, 0, shape.size.y}, 1);
   }
@@ -193,7 +195,7 @@ AXION_HD inline int choose_corners(const math::Vec3<Real>* point, int count, int
       if (chosen[k] == deepest) continue;
       const int before = chosen[k == 0 ? count - 1 : k - 1], after = chosen[k + 1 == count ? 0 : k + 1];
       const Real area = std::abs(turn(point[before], point[chosen[k]], point[after]));
-      if (area < Real(0.99) * least_area) least = k, least_area = area;
+      if (area < Real(ConvexParameters::kSmaller) * least_area) least = k, least_area = area;
     }
     for (int k = least < 0 ? 0 : least; k + 1 < count; ++k) chosen[k] = chosen[k + 1];
   }

@@ -11,12 +11,10 @@
 #pragma once
 
 #include "engine/collide/convex_face.hpp"
+#include "engine/collide/parameters.hpp"
 #include "engine/collide/portal.hpp"
 
 namespace axion::collide {
-
-// Of the lesser shape's least size: cores that overlap by more are deep in each other.
-inline constexpr double kDeepShare = 0.05;
 
 // Direction of contact and the places of it, before they are moved to the surfaces; in A.
 template <typename Real>
@@ -73,7 +71,7 @@ AXION_HD_RARE Nearest<Real> nearest_when_parted(ConvexPair<Real> pair) {
 // Points of cores that overlap by `depth` along n, across from each other: the nearest ones once they are apart.
 template <typename Real>
 AXION_HD_RARE Difference<Real> points_across(ConvexPair<Real> pair, const math::Vec3<Real>& n, Real depth) {
-  const math::Vec3<Real> away = (depth + Real(0.02) * extent(pair)) * n;
+  const math::Vec3<Real> away = (depth + Real(ConvexParameters::kParted) * extent(pair)) * n;
   pair.p_AB -= away;
   const Nearest<Real> nearest = nearest_points(pair, extent(pair));
   Difference<Real> points = nearest.length > Real(0) ? weighted(nearest.simplex) : nearest_along(pair, n);
@@ -88,7 +86,7 @@ AXION_HD inline Approach<Real> approach_from_within(const ConvexPair<Real>& pair
   const Portal<Real> portal = way_out(pair);
   if (portal.found) {
     math::Vec3<Real> n = -portal.out;
-    const Real spare = portal.depth - Real(0.02) * pair.deep;
+    const Real spare = portal.depth - Real(ConvexParameters::kSpare) * pair.deep;
     Real depth = spare;
     if (spare > Real(0)) depth = least_of_search(pair, nearest, n);
     if (spare > Real(0) && !(depth < spare)) depth = least_of_search(pair, nearest_when_parted(pair), n);
@@ -102,7 +100,7 @@ AXION_HD inline Approach<Real> approach_from_within(const ConvexPair<Real>& pair
   math::Vec3<Real> axis = pair.a.kind == model::ShapeKind::kCapsule ? math::Vec3<Real>{0, 0, 1} : p;
   if (pair.a.kind == model::ShapeKind::kCapsule && pair.b.kind == model::ShapeKind::kCapsule) {
     const math::Vec3<Real> across = math::cross(axis, pair.R_AB.column(2));
-    if (math::norm(across) > Real(1e-3)) {
+    if (math::norm(across) > Real(ConvexParameters::kLeastSine)) {
       return {(math::dot(across, p) < Real(0) ? Real(-1) : Real(1)) / math::norm(across) * across, points, true};
     }
   }
@@ -128,7 +126,7 @@ AXION_HD inline Approach<Real> approach_of_cores(const ConvexPair<Real>& pair, R
   if (nearest.length >= near || nearest.simplex.count == 3) return approach;
   // Nearly touching by an edge or a vertex: rounding turns the direction, which a face beside them keeps.
   const Portal<Real> portal = way_out(pair);
-  if (!portal.found || math::dot(portal.out, approach.n) > Real(-0.1)) return approach;
+  if (!portal.found || math::dot(portal.out, approach.n) > Real(-ConvexParameters::kFaceBeside)) return approach;
   const Real share = (nearest.length / near) * (nearest.length / near);
   approach.n = math::normalized(share * approach.n - (Real(1) - share) * portal.out);
   return approach;
@@ -139,9 +137,12 @@ AXION_HD inline Approach<Real> approach_of_cores(const ConvexPair<Real>& pair, R
 template <typename Real>
 AXION_HD inline math::Vec3<Real> better_of(const ConvexPair<Real>& pair, const math::Vec3<Real>& n,
                                            const math::Vec3<Real>& other) {
-  const Real little = (Real(64) * std::numeric_limits<Real>::epsilon() + Real(1e-6)) * extent(pair);
-  const Real gain = separation_along(pair, other) - separation_along(pair, n) - Real(0.1) * little;
-  if (!(gain > Real(0)) || !(math::dot(n, other) > Real(-0.1))) return n;
+  const Real little = (Real(ConvexParameters::kLittleRoundings) * std::numeric_limits<Real>::epsilon() +
+                       Real(ConvexParameters::kLittle)) *
+                      extent(pair);
+  const Real gain =
+      separation_along(pair, other) - separation_along(pair, n) - Real(ConvexParameters::kNoGain) * little;
+  if (!(gain > Real(0)) || !(math::dot(n, other) > Real(ConvexParameters::kWayBeside))) return n;
   const Real share = gain < little ? gain / little : Real(1);
   return math::normalized(share * other + (Real(1) - share) * n);
 }
@@ -160,7 +161,7 @@ AXION_HD inline Approach<Real> approach_of_shrunk(ConvexPair<Real> pair, Real sk
   Real separation = separation_along(pair, approach.n);
   // Of sides and caps the skin takes as much as it is thick; a rim it moves, and then the direction is not quite its
   // own.
-  if (separation < near && shrunk.length - skin > separation + Real(0.1) * near) {
+  if (separation < near && shrunk.length - skin > separation + Real(ConvexParameters::kRim) * near) {
     const Portal<Real> portal = way_out(pair);
     if (portal.found) approach.n = better_of(pair, approach.n, -portal.out);
     separation = separation_along(pair, approach.n);
@@ -220,7 +221,7 @@ AXION_HD inline bool clip_line(const Polygon<Real>& line, ClippedPolygon<Real>& 
   const math::Vec3<Real>&r = clipped.point[0], &s = clipped.point[1];
   const Real x = q.x - p.x, y = q.y - p.y, u = s.x - r.x, v = s.y - r.y;
   const Real lengths = std::sqrt((x * x + y * y) * (u * u + v * v));
-  if (!(std::abs(x * v - y * u) < Real(0.035) * lengths)) return false;
+  if (!(std::abs(x * v - y * u) < Real(ConvexParameters::kSideBySide) * lengths)) return false;
   const math::Vec3<Real> across{-y, x, 0};
   const bool same = x * u + y * v > Real(0);
   // Ends of `line`, as edges square to it: what is between them stays.
@@ -234,7 +235,8 @@ template <typename Real>
 AXION_HD_CALL void add_faces(const ConvexPair<Real>& pair, FacePair<Real>& faces, const ContactPoint<Real>& nearest,
                              Real same, ContactList<Real>& list) {
   const Real area_a = area(faces.a), area_b = area(faces.b);
-  const Real least_area = Real(1e-4) * same;  // of slivers; only a scale of lengths squared is needed
+  const Real least_area =
+      Real(ConvexParameters::kSliver) * same;  // of slivers; only a scale of lengths squared is needed
   const bool flat_a = area_a > least_area * same, flat_b = area_b > least_area * same;
   // The one that is clipped, and the one that clips, which has an area if any has.
   const bool b_clips = flat_b || !flat_a;
@@ -243,8 +245,8 @@ AXION_HD_CALL void add_faces(const ConvexPair<Real>& pair, FacePair<Real>& faces
   for (int i = 0; i < clipped.count; ++i) common.add(clipped.point[i].p, i);
   if (flat_a || flat_b) {
     for (int i = 0; i < clipping.count; ++i) {
-      clip_to_edge(clipping.point[i].p, clipping.point[i + 1 == clipping.count ? 0 : i + 1].p, i, Real(0.1) * same,
-                   common);
+      clip_to_edge(clipping.point[i].p, clipping.point[i + 1 == clipping.count ? 0 : i + 1].p, i,
+                   Real(ConvexParameters::kClipSlack) * same, common);
     }
   } else if (clipped.count != 2 || clipping.count != 2 || !clip_line(clipping, common)) {
     common.count = 0;
@@ -319,17 +321,19 @@ AXION_HD_CALL void convex_contacts(const Shape<Real>& a, const ShapePose<Real>& 
                               core_radius(b),
                               Real(0),
                               Real(0),
-                              Real(kDeepShare) * least};
+                              Real(ConvexParameters::kDeepShare) * least};
   const Real radius = pair.radius_a + pair.radius_b;
   const Real far = list.margin + radius;
   const bool round_a = a.kind == model::ShapeKind::kCylinder, round_b = b.kind == model::ShapeKind::kCylinder;
   // Nearer than this rounding would turn the direction of two points by more than half a thousandth.
-  const Real blur = Real(2000) * std::numeric_limits<Real>::epsilon() * extent(pair), part = Real(1e-3) * least;
+  const Real blur = Real(ConvexParameters::kBlurRoundings) * std::numeric_limits<Real>::epsilon() * extent(pair),
+             part = Real(ConvexParameters::kNear) * least;
   const Real near = blur > part ? blur : part;
   const bool shrinks = (round_a || round_b) && !(radius > Real(0));
-  const Approach<Real> approach = shrinks ? approach_of_shrunk(pair, round_a ? Real(0.1) * least_a : Real(0),
-                                                               round_b ? Real(0.1) * least_b : Real(0), near, far)
-                                          : approach_of_cores(pair, near, far);
+  const Approach<Real> approach =
+      shrinks ? approach_of_shrunk(pair, round_a ? Real(ConvexParameters::kSkin) * least_a : Real(0),
+                                   round_b ? Real(ConvexParameters::kSkin) * least_b : Real(0), near, far)
+              : approach_of_cores(pair, near, far);
   if (!approach.near) return;
   const math::Vec3<Real>& n = approach.n;
   // To the surfaces: along the normal, to the planes that hold the shapes.
@@ -357,7 +361,7 @@ AXION_HD_CALL void convex_contacts(const Shape<Real>& a, const ShapePose<Real>& 
   math::tangent_basis(n, faces.t1, faces.t2);
   into_plane(faces.a, math::Vec3<Real>{0, 0, 0}, math::Mat3<Real>::identity(), faces);
   into_plane(faces.b, pair.p_AB, pair.R_AB, faces);
-  add_faces(pair, faces, nearest, Real(1e-3) * least, list);
+  add_faces(pair, faces, nearest, Real(ConvexParameters::kNear) * least, list);
 }
 
 template <typename Real>

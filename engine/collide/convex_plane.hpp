@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/collide/convex_face.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
 
@@ -22,7 +23,7 @@ AXION_HD inline void plane_cylinder(const ShapePose<Real>& X_WA, const Shape<Rea
     list.add({p_WB - gap * up, p_WB, -up, gap, feature});
   };
   const Real near = down.z < Real(0) ? -h : h;
-  const bool flat = across < Real(1e-3);
+  const bool flat = across < Real(ConvexParameters::kStanding);
   const Real x = flat ? r : r / across * down.x, y = flat ? Real(0) : r / across * down.y;
   const std::uint32_t first = flat ? 0 : 4;
   add(x, y, near, first);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "engine/collide/geometry.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
 
@@ -55,7 +56,7 @@ AXION_HD inline Real core_radius(const Shape<Real>& shape) {
   if (shape.kind != model::ShapeKind::kEllipsoid) return Real(0);
   const Real least = s.x < s.y ? (s.x < s.z ? s.x : s.z) : (s.y < s.z ? s.y : s.z);
   const Real most = s.x > s.y ? (s.x > s.z ? s.x : s.z) : (s.y > s.z ? s.y : s.z);
-  return Real(0.75) * (least / most) * least;
+  return Real(ConvexParameters::kEllipsoidBall) * (least / most) * least;
 }
 
 // Least of the sizes that a shape's kind has; a hull's is the depth of its centre.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/collide/contact_point.hpp"
+#include "engine/collide/parameters.hpp"
 #include "engine/collide/shape.hpp"
 #include "engine/math/mat3.hpp"
 
@@ -18,7 +19,7 @@ AXION_HD constexpr Real clamp(Real x, Real low, Real high) {
 // Below this length (m) the square underflows or loses digits, and a direction is not to be had from a vector.
 template <typename Real>
 AXION_HD constexpr Real tiny_length() {
-  return sizeof(Real) == sizeof(float) ? Real(1e-16) : Real(1e-140);
+  return sizeof(Real) == sizeof(float) ? Real(SearchParameters::kTinySingle) : Real(SearchParameters::kTinyDouble);
 }
 
 // Contact of two balls (also: two points thickened by radii). The balls' offset c_a − c_b is given beside the centres,

@@ -7,10 +7,9 @@
 #pragma once
 
 #include "engine/collide/convex_shape.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
-
-inline constexpr int kGjkRounds = 40;
 
 template <typename Real>
 struct Simplex {
@@ -133,7 +132,8 @@ AXION_HD inline Nearest<Real> overlap(const Nearest<Real>& best, const Simplex<R
 template <typename Real>
 AXION_HD_CALL Nearest<Real> nearest_points(const ConvexPair<Real>& pair, Real far) {
   constexpr Real kEpsilon = std::numeric_limits<Real>::epsilon();
-  constexpr Real kTolerance = sizeof(Real) == sizeof(float) ? Real(2e-6) : Real(1e-11);
+  constexpr Real kTolerance =
+      sizeof(Real) == sizeof(float) ? Real(SearchParameters::kNearestSingle) : Real(SearchParameters::kNearestDouble);
   const Real size = extent(pair), noise = Real(4) * kEpsilon * size;
   Nearest<Real> result{};
   Simplex<Real> simplex{};
@@ -143,7 +143,7 @@ AXION_HD_CALL Nearest<Real> nearest_points(const ConvexPair<Real>& pair, Real fa
   math::Vec3<Real> v = simplex.point[0].w();
   Real length = math::norm(v);
   result.bound = -std::numeric_limits<Real>::max();
-  for (int round = 0; round < kGjkRounds; ++round) {
+  for (int round = 0; round < SearchParameters::kGjkRounds; ++round) {
     if (!(length > noise)) return result.bound > noise ? result : overlap(result, simplex);
     const Difference<Real> next = nearest_along(pair, v);
     const Real along = math::dot(v, next.w()) / length;

@@ -19,11 +19,10 @@
 #include "engine/collide/capsule_box.hpp"
 #include "engine/collide/convex_plane.hpp"
 #include "engine/collide/height_field_edges.hpp"
+#include "engine/collide/parameters.hpp"
 #include "engine/collide/sphere_pairs.hpp"
 
 namespace axion::collide {
-
-inline constexpr double kColumnSlack = 1e-3;  // of a cell, that points may be beyond the edge of a face
 
 // Outward normal of wall k: at the least x, the greatest, the least y, the greatest.
 template <typename Real>
@@ -108,7 +107,7 @@ AXION_HD_RARE void add_ball(FieldSearch<Real>& search, const math::Vec3<Real>& p
         const FieldTriangle<Real> face = field_triangle(field, c, r, which);
         const Real height = above(face, p);
         if (!(height >= Real(0)) || !(height < reach)) continue;
-        if (!in_column(field, face, p - height * face.normal, Real(kColumnSlack))) continue;
+        if (!in_column(field, face, p - height * face.normal, Real(HeightFieldParameters::kColumnSlack))) continue;
         add_face(search, face, p, radius, point, is_own, height);
       }
     }
@@ -136,7 +135,8 @@ AXION_HD inline void add_round_face(FieldSearch<Real>& search, const FieldTriang
   for (int i = 0; i < count; ++i) {
     const ContactPoint<Real>& point = points[i];
     const bool below = point.gap < Real(0);
-    if (!in_column(search.field, face, below ? point.p_WB : point.p_WA, Real(kColumnSlack))) continue;
+    if (!in_column(search.field, face, below ? point.p_WB : point.p_WA, Real(HeightFieldParameters::kColumnSlack)))
+      continue;
     if (below && beyond_wall(search.field, point.p_WB, nearest_wall(search.field, point.p_WB)) > point.gap) continue;
     const int feature = static_cast<int>(point.feature);
     const int cell = 1 + face.r * search.field.columns + face.c;
@@ -157,7 +157,7 @@ AXION_HD_RARE void add_round_faces(FieldSearch<Real>& search, const FieldCells& 
     }
   }
   constexpr int kMiddle = 127;  // no point of a shape's surface has this number
-  add_ball(search, search.X_FS.p_WS, Real(0.9) * least_size(search.shape), kMiddle);
+  add_ball(search, search.X_FS.p_WS, Real(HeightFieldParameters::kBall) * least_size(search.shape), kMiddle);
   for (int k = 0; k < 4; ++k) {
     const math::Vec3<Real> n = wall_normal<Real>(k);
     if (!(beyond_wall(field, search.X_FS.p_WS, k) > Real(0))) continue;
@@ -281,7 +281,7 @@ AXION_HD_RARE void collide_height_field(const Shape<Real>& a, const ShapePose<Re
   const Real near_x = field.half_x + search.margin, near_y = field.half_y + search.margin;
   if (low.x > near_x || high.x < -near_x || low.y > near_y || high.y < -near_y) return;
   const Real least = field.dx < field.dy ? field.dx : field.dy;
-  search.same = Real(1e-3) * (least < search.reach ? least : search.reach);
+  search.same = Real(HeightFieldParameters::kSame) * (least < search.reach ? least : search.reach);
   const Real top = top_above_base(search);
   if (top > -field.base) {
     add_base(search, top);

@@ -9,6 +9,7 @@
 #include "engine/collide/capsule_pairs.hpp"
 #include "engine/collide/convex_pairs.hpp"
 #include "engine/collide/height_field_set.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
 
@@ -19,11 +20,6 @@ struct FieldEdge {
   int c, r;       // of v; w is that of the next column, row, or both
   int direction;  // 0 along x, 1 along y, 2 the diagonal, 3 upright at a corner of the grid
 };
-
-// Sine of the angle by which a direction may be out of the cone of an edge: of round shapes, and of those whose
-// directions are those of their faces.
-inline constexpr double kRoundSlack = 1e-4, kFacedSlack = 0.02;
-inline constexpr double kLeastBend = 1e-5;  // of an edge that counts as convex; below is rounding of heights
 
 template <typename Real>
 AXION_HD inline bool is_within(const math::Vec3<Real>& n, const math::Vec3<Real>& to, Real slack) {
@@ -49,7 +45,6 @@ AXION_HD_RARE void add_edge_contact(FieldSearch<Real>& search, const FieldEdge<R
                                     const math::Vec3<Real>& p, const math::Vec3<Real>& n, Real gap) {
   const math::Vec3<Real> along = edge.w - edge.v;
   const Real length2 = math::dot(along, along), t = math::dot(p - gap * n - edge.v, along) / length2;
-  constexpr Real kEnd = Real(1e-3);
   for (int i = 0; i < 2; ++i) {
     if (!is_within(n, edge.beside[i] - edge.v, slack)) return;
   }
@@ -57,9 +52,9 @@ AXION_HD_RARE void add_edge_contact(FieldSearch<Real>& search, const FieldEdge<R
   int what = kFieldEdge + edge.direction, cell = edge.r * cells + edge.c;
   if (edge.direction == 3) {
     what = kFieldUpright;
-    if (t < kEnd && !is_within(n, along, slack)) return;
-  } else if (t < kEnd || t > Real(1) - kEnd) {
-    const bool at_v = t < kEnd;
+    if (t < Real(HeightFieldParameters::kEnd) && !is_within(n, along, slack)) return;
+  } else if (t < Real(HeightFieldParameters::kEnd) || t > Real(1) - Real(HeightFieldParameters::kEnd)) {
+    const bool at_v = t < Real(HeightFieldParameters::kEnd);
     const int c = edge.c + (at_v || edge.direction == 1 ? 0 : 1), r = edge.r + (at_v || edge.direction == 0 ? 0 : 1);
     if (!is_summit(search.field, c, r, n, slack)) return;
     what = kFieldVertex, k = 0, cell = r * cells + c;
@@ -76,7 +71,7 @@ AXION_HD inline void sphere_edge(FieldSearch<Real>& search, const FieldEdge<Real
   const Real length = math::norm(d), radius = search.shape.size.x;
   if (!(length > tiny_length<Real>())) return;  // in the surface: a face has it
   const math::Vec3<Real> n = (Real(1) / length) * d;
-  add_edge_contact(search, edge, Real(kRoundSlack), 0, p - radius * n, n, length - radius);
+  add_edge_contact(search, edge, Real(HeightFieldParameters::kRoundSlack), 0, p - radius * n, n, length - radius);
 }
 
 // The edge as a shape: its middle, and z along it.
@@ -97,7 +92,7 @@ AXION_HD inline ContactPoint<Real> turned_up(const FieldSearch<Real>& search, co
   const math::Vec3<Real> n = -point.normal, axis = point.p_WA + radius * point.normal;
   if (!(axis.z < surface_height(search.field, axis.x, axis.y))) return point;
   for (int i = 0; i < 2; ++i) {
-    if (!is_within(n, edge.beside[i] - edge.v, Real(kRoundSlack))) return point;
+    if (!is_within(n, edge.beside[i] - edge.v, Real(HeightFieldParameters::kRoundSlack))) return point;
   }
   return {axis - radius * n, point.p_WB, n, -distance - radius, point.feature};
 }
@@ -154,7 +149,8 @@ AXION_HD_RARE bool edge_within(FieldSearch<Real>& search, const FieldEdge<Real>&
   const Real radius = core_radius(shape);
   const Real gap = math::dot(m, q - core_support(shape, m, radius, Real(0))) - radius;
   const math::Vec3<Real> n = -(R * m);
-  const Real slack = Real(shape.kind == model::ShapeKind::kEllipsoid ? kRoundSlack : kFacedSlack);
+  const Real slack = Real(shape.kind == model::ShapeKind::kEllipsoid ? HeightFieldParameters::kRoundSlack
+                                                                     : HeightFieldParameters::kFacedSlack);
   add_edge_contact(search, edge, slack, 0, search.X_FS.p_WS + R * q + gap * n, n, gap);
   return true;
 }
@@ -179,7 +175,9 @@ AXION_HD_RARE void shape_edge(FieldSearch<Real>& search, const FieldEdge<Real>& 
   }
   for (int k = 0; k < list.count; ++k) {
     const ContactPoint<Real> point = is_capsule ? turned_up(search, edge, points[k]) : points[k];
-    add_edge_contact(search, edge, Real(is_round ? kRoundSlack : kFacedSlack), k, point.p_WA, point.normal, point.gap);
+    add_edge_contact(search, edge,
+                     Real(is_round ? HeightFieldParameters::kRoundSlack : HeightFieldParameters::kFacedSlack), k,
+                     point.p_WA, point.normal, point.gap);
   }
 }
 
@@ -194,7 +192,7 @@ AXION_HD inline math::Vec3<Real> face_beside(const FieldEdge<Real>& edge, int si
 template <typename Real>
 AXION_HD inline void meet_edge(FieldSearch<Real>& search, const FieldEdge<Real>& edge, int face, bool is_wall) {
   const math::Vec3<Real> n = face_beside(edge, face), across = edge.beside[1 - face] - edge.v;
-  if (!is_wall && !(math::dot(n, across) < -Real(kLeastBend) * math::norm(across))) return;
+  if (!is_wall && !(math::dot(n, across) < -Real(HeightFieldParameters::kLeastBend) * math::norm(across))) return;
   const math::Vec3<Real> along = edge.w - edge.v, p = search.X_FS.p_WS - edge.v;
   const Real t = clamp(math::dot(p, along) / math::dot(along, along), Real(0), Real(1));
   const math::Vec3<Real> d = p - t * along;

@@ -6,6 +6,7 @@
 
 #include "engine/collide/convex_shape.hpp"
 #include "engine/collide/height_field.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
 
@@ -55,7 +56,8 @@ AXION_HD_RARE void keep_field_contacts(FieldSearch<Real>& search) {
   Real apart[kRoom];
   int chosen = 0;
   for (int i = 0; i < search.count; ++i) {
-    if (search.contact[i].gap < search.contact[chosen].gap - Real(0.1) * search.same) chosen = i;
+    if (search.contact[i].gap < search.contact[chosen].gap - Real(HeightFieldParameters::kDeeper) * search.same)
+      chosen = i;
     apart[i] = std::numeric_limits<Real>::max();
   }
   const Real depth = search.margin - search.contact[chosen].gap;
@@ -70,7 +72,7 @@ AXION_HD_RARE void keep_field_contacts(FieldSearch<Real>& search) {
       const Real distance = math::dot(d, d) + math::dot(turned, turned);
       if (distance < apart[i]) apart[i] = distance;
       const Real share = (search.margin - a.gap) / depth, score = apart[i] * share * share;
-      if (next < 0 || score > Real(1.01) * best) next = i, best = score;
+      if (next < 0 || score > Real(HeightFieldParameters::kBetter) * best) next = i, best = score;
     }
     chosen = next;
   }
@@ -91,8 +93,10 @@ AXION_HD_RARE void add_field_contact(FieldSearch<Real>& search, const FieldConta
   for (int i = 0; i < search.count; ++i) {
     FieldContact<Real>& known = search.contact[i];
     const math::Vec3<Real> d = known.p - contact.p;
-    if (!(math::dot(d, d) < search.same * search.same) || !(math::dot(known.n, contact.n) > Real(0.9999))) continue;
-    if (contact.gap < known.gap - Real(0.1) * search.same) known = contact;
+    if (!(math::dot(d, d) < search.same * search.same) ||
+        !(math::dot(known.n, contact.n) > Real(HeightFieldParameters::kSameNormal)))
+      continue;
+    if (contact.gap < known.gap - Real(HeightFieldParameters::kDeeper) * search.same) known = contact;
     return;
   }
   if (search.count == FieldSearch<Real>::kRoom) keep_field_contacts(search);

@@ -15,22 +15,17 @@
 
 #include "engine/collide/collide_pair.hpp"
 #include "engine/collide/collide_scratch.hpp"
+#include "engine/collide/parameters.hpp"
 #include "engine/model/shape_pairs.hpp"
 
 namespace axion::collide {
 
-// m: what is nearer to a surface than this is at it. Shapes that rest sag by some micrometres, and tiles are as level
-// as they are laid; what stands out by five times as much is a lip.
-inline constexpr double kSlop = 1e-4;
-inline constexpr double kSlopShare = 0.01;  // of the lesser bounding radius: slop of small shapes
-inline constexpr double kLevel = 0.003;     // sine of the angle to a surface that goes on, above which it is in front
-inline constexpr double kStands =
-    4;  // slops: what reaches as far out of a surface stands on it, and is not hidden by it
-
 template <typename Real>
 AXION_HD inline Real slop_of(const model::ShapeData<Real>& a, const model::ShapeData<Real>& b) {
   const Real least = a.bounding_radius < b.bounding_radius ? a.bounding_radius : b.bounding_radius;
-  return Real(kSlopShare) * least < Real(kSlop) ? Real(kSlopShare) * least : Real(kSlop);
+  return Real(SurfaceParameters::kSlopShare) * least < Real(SurfaceParameters::kSlop)
+             ? Real(SurfaceParameters::kSlopShare) * least
+             : Real(SurfaceParameters::kSlop);
 }
 
 template <typename Real>
@@ -87,13 +82,14 @@ AXION_HD_RARE bool goes_on(const model::ModelView<Real>& m, const model::WorldVi
   const model::ShapeData<Real>& data = m.shapes[shape];
   const ShapePose<Real> X_WS = start_pose(w, shape);
   const math::Vec3<Real> q = math::transpose_times(X_WS.R_WS, p - X_WS.p_WS), d = math::transpose_times(X_WS.R_WS, n);
-  if (data.kind == model::ShapeKind::kPlane) return q.z < slop && d.x * d.x + d.y * d.y > Real(kLevel * kLevel);
+  if (data.kind == model::ShapeKind::kPlane)
+    return q.z < slop && d.x * d.x + d.y * d.y > Real(SurfaceParameters::kLevel * SurfaceParameters::kLevel);
   if (!has_sides(data)) return false;
   const Shape<Real> solid = shape_of(m, data);
   const Real radius = core_radius(solid);
   const math::Vec3<Real> further = core_support(solid, d, radius, Real(0)) + radius * d - q;
   const Real along = math::dot(d, further);
-  if (!(along > slop) || !(along > Real(kLevel) * math::norm(further))) return false;
+  if (!(along > slop) || !(along > Real(SurfaceParameters::kLevel) * math::norm(further))) return false;
   return is_near(m, w, shape, p, slop);
 }
 
@@ -129,7 +125,7 @@ template <typename Real>
 AXION_HD_RARE bool stands_on(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int shape,
                              const math::Vec3<Real>& p, const ContactPoint<Real>& surface, Real slop) {
   const Real below = math::dot(surface.normal, surface.p_WB - p);
-  const Real out = (below > Real(0) ? below : Real(0)) + Real(kStands) * slop;
+  const Real out = (below > Real(0) ? below : Real(0)) + Real(SurfaceParameters::kStands) * slop;
   return is_near(m, w, shape, p + out * surface.normal, slop);
 }
 

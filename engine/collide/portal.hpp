@@ -9,12 +9,9 @@
 #pragma once
 
 #include "engine/collide/gjk.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
-
-inline constexpr int kPortalRounds = 32;
-inline constexpr int kPortalRays = 4;
-inline constexpr int kWaysOut = 6;  // that are followed where the overlap is deep
 
 template <typename Real>
 struct Portal {
@@ -47,7 +44,7 @@ AXION_HD inline bool discover_portal(const ConvexPair<Real>& pair, const math::V
     const Difference<Real> swapped = point[0];
     point[0] = point[1], point[1] = swapped, normal = -normal;
   }
-  for (int round = 0; round < kPortalRounds; ++round) {
+  for (int round = 0; round < SearchParameters::kPortalRounds; ++round) {
     if (!(math::norm(normal) > tiny * tiny)) return false;
     point[2] = farthest_along(pair, math::normalized(normal));
     if (math::dot(math::cross(seen(0), seen(2)), ray) > Real(0)) {
@@ -67,11 +64,13 @@ template <typename Real>
 AXION_HD_CALL Portal<Real> find_portal(const ConvexPair<Real>& pair, const math::Vec3<Real>& from,
                                        const math::Vec3<Real>& ray) {
   constexpr Real kEpsilon = std::numeric_limits<Real>::epsilon();
-  const Real tolerance = (sizeof(Real) == sizeof(float) ? Real(8) * kEpsilon : Real(1e-9)) * extent(pair);
+  const Real tolerance = (sizeof(Real) == sizeof(float) ? Real(SearchParameters::kPortalRoundings) * kEpsilon
+                                                        : Real(SearchParameters::kPortalDouble)) *
+                         extent(pair);
   Portal<Real> portal{};
   Difference<Real>* point = portal.point;
   if (!discover_portal(pair, from, ray, point)) return portal;
-  for (int round = 0; round < kPortalRounds; ++round) {
+  for (int round = 0; round < SearchParameters::kPortalRounds; ++round) {
     math::Vec3<Real> n = math::cross(point[1].w() - point[0].w(), point[2].w() - point[0].w());
     const Real length = math::norm(n);
     if (!(length > tiny_length<Real>())) return portal;
@@ -94,10 +93,10 @@ AXION_HD_CALL Portal<Real> find_portal(const ConvexPair<Real>& pair, const math:
 // ray than the face is deep, and the face met there no deeper than that.
 template <typename Real>
 AXION_HD inline void descend(const ConvexPair<Real>& pair, Real enough, Portal<Real>& best) {
-  for (int k = 0; k < kPortalRays && best.found && best.depth > enough; ++k) {
+  for (int k = 0; k < SearchParameters::kPortalRays && best.found && best.depth > enough; ++k) {
     const Portal<Real> next = find_portal(pair, math::Vec3<Real>{0, 0, 0}, best.out);
     if (!next.found || !(next.depth < best.depth)) break;
-    const bool settled = next.depth > Real(0.999) * best.depth;
+    const bool settled = next.depth > Real(PortalParameters::kSettled) * best.depth;
     best = next;
     if (settled) break;
   }
@@ -114,8 +113,8 @@ struct WayOut {
 template <typename Real>
 AXION_HD inline void keep_least(const WayOut<Real>& way, WayOut<Real>* kept) {
   int place = 0;  // of one near it, or of the deepest
-  for (int k = 0; k < kWaysOut; ++k) {
-    if (math::dot(kept[k].n, way.n) > Real(0.85)) {
+  for (int k = 0; k < SearchParameters::kWaysOut; ++k) {
+    if (math::dot(kept[k].n, way.n) > Real(PortalParameters::kSameWay)) {
       place = k;
       break;
     }
@@ -129,7 +128,7 @@ AXION_HD inline void keep_least(const WayOut<Real>& way, WayOut<Real>* kept) {
 // midway between two and three of them, the least deep ones are followed down.
 template <typename Real>
 AXION_HD_CALL void look_around(const ConvexPair<Real>& pair, Portal<Real>& best) {
-  WayOut<Real> kept[kWaysOut];
+  WayOut<Real> kept[SearchParameters::kWaysOut];
   for (WayOut<Real>& way : kept) way = {{0, 0, 0}, std::numeric_limits<Real>::max()};
   for (int i = 0; i < 54; ++i) {
     const int of_b = i >= 27 ? 1 : 0, k = i - 27 * of_b;
@@ -141,7 +140,7 @@ AXION_HD_CALL void look_around(const ConvexPair<Real>& pair, Portal<Real>& best)
     keep_least({n, math::dot(n, farthest_along(pair, n).w())}, kept);
   }
   for (const WayOut<Real>& way : kept) {
-    if (!(math::norm(way.n) > Real(0.85))) continue;
+    if (!(math::norm(way.n) > Real(PortalParameters::kSameWay))) continue;
     Portal<Real> other = find_portal(pair, math::Vec3<Real>{0, 0, 0}, way.n);
     descend(pair, Real(0), other);
     if (other.found && other.depth < best.depth) best = other;
@@ -157,9 +156,10 @@ AXION_HD inline Portal<Real> way_out(const ConvexPair<Real>& pair) {
   const Real size = extent(pair);
   math::Vec3<Real> from = -pair.p_AB;
   Real length = math::norm(from);
-  if (!(length > Real(1e-5) * size)) from = {Real(1e-5) * size, 0, 0}, length = math::norm(from);
+  if (!(length > Real(PortalParameters::kLeastRay) * size))
+    from = {Real(PortalParameters::kLeastRay) * size, 0, 0}, length = math::norm(from);
   Portal<Real> best = find_portal(pair, from, -(Real(1) / length) * from);
-  descend(pair, Real(1e-3) * size, best);
+  descend(pair, Real(PortalParameters::kEnough) * size, best);
   if (best.found && best.depth > pair.deep) look_around(pair, best);
   return best;
 }

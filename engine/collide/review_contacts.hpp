@@ -15,21 +15,15 @@
 #pragma once
 
 #include "engine/collide/find_contacts.hpp"
+#include "engine/collide/parameters.hpp"
 #include "engine/math/angle_functions.hpp"
+#include "engine/math/constants.hpp"
 #include "engine/model/find_contact.hpp"
 #include "engine/model/shape_pairs.hpp"
 
 namespace axion::collide {
 
-inline constexpr int kReviews = 8;     // after which a step is solved again, at most
-inline constexpr int kFirstOfAll = 3;  // from this one on every candidate becomes a contact, as far as there is room
-inline constexpr double kTurnedDepth = 0.1;   // of the margin: overlap that turning may cause without being looked for
-inline constexpr double kThroughShare = 0.6;  // of two shapes' half sizes: overlap of a pair that lets one through
-inline constexpr double kFurtherDepth = 0.5;  // of the margin: overlap that turning may add beside contacts
-inline constexpr double kBrokenSlops = 10;    // by more a result that has converged breaks no contact
 inline constexpr std::uint32_t kFurtherFeature = 1u << 31;
-inline constexpr double kSlidShare =
-    0.5;  // of its bounding radius: a shape that moves further may overlap by what its gaps do not say
 
 // How far shape i's surface moves in the step beyond what its last velocities say.
 template <typename Real>
@@ -76,7 +70,7 @@ template <typename Real, typename Team>
 AXION_HD inline bool shapes_turn(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::StepSettings<Real>& s) {
   const Real most = team.template max<Real>(m.shape_count, [&](int i) { return turned_travel(m, w, i, s.dt); });
-  return 2 * most > Real(kTurnedDepth) * s.contact_margin;
+  return 2 * most > Real(ReviewParameters::kTurnedDepth) * s.contact_margin;
 }
 
 // The way of a body along the result, whose turn may be several whole ones.
@@ -87,10 +81,11 @@ AXION_HD inline BodyWay<Real> way_of_result(const model::WorldView<Real>& w, int
   const math::Quat<Real> turn = w.q_plus[body] * math::conjugate(w.q[body]);
   const Real sine = math::norm(turn.vec());
   if (!(sine > tiny_length<Real>())) return way;
-  constexpr Real kTurn = Real(6.283185307179586);
   const math::Vec3<Real> axis = (Real(1) / sine) * turn.vec();
   const Real angle = Real(2) * math::arc_tangent(sine, turn.w);
-  way.r = (angle + kTurn * std::floor((math::dot(way.r, axis) - angle) / kTurn + Real(0.5))) * axis;
+  way.r =
+      (angle + Real(2 * math::kPi) * std::floor((math::dot(way.r, axis) - angle) / Real(2 * math::kPi) + Real(0.5))) *
+      axis;
   return way;
 }
 
@@ -110,7 +105,7 @@ template <typename Real>
 AXION_HD inline bool pair_turns(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                 const model::StepSettings<Real>& s, const model::PairData<Real>& pair) {
   const Real turned = turned_travel(m, w, pair.shape_a, s.dt) + turned_travel(m, w, pair.shape_b, s.dt);
-  return turned > Real(kTurnedDepth) * s.contact_margin;
+  return turned > Real(ReviewParameters::kTurnedDepth) * s.contact_margin;
 }
 
 template <typename Real>
@@ -174,7 +169,7 @@ AXION_HD_RARE void find_on_way(const model::ModelView<Real>& m, const model::Wor
 // How deep a pair of half these sizes gets, at least, before one is through the other, m; with some to spare.
 template <typename Real>
 AXION_HD inline Real halfway_through(const model::ModelView<Real>& m, const model::PairData<Real>& pair) {
-  return Real(kThroughShare) *
+  return Real(ReviewParameters::kThroughShare) *
          (least_size(shape_of(m, m.shapes[pair.shape_a])) + least_size(shape_of(m, m.shapes[pair.shape_b])));
 }
 
@@ -185,7 +180,8 @@ template <typename Real>
 AXION_HD_RARE void find_turned(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                const model::StepSettings<Real>& s, const ContactSearch& search,
                                const model::PairData<Real>& pair, int k, int first) {
-  const Real turned = Real(kTurnedDepth) * s.contact_margin, further = Real(kFurtherDepth) * s.contact_margin;
+  const Real turned = Real(ReviewParameters::kTurnedDepth) * s.contact_margin,
+             further = Real(ReviewParameters::kFurtherDepth) * s.contact_margin;
   const model::ShapeData<Real>& b = m.shapes[pair.shape_b];
   const Real halfway = has_sides(b) ? halfway_through(m, pair) : further;
   const Real through = b.body < 0 && further < halfway ? further : halfway;
@@ -202,7 +198,7 @@ AXION_HD_RARE void find_turned(const model::ModelView<Real>& m, const model::Wor
   for (int i = first; i < search.count && w.contacts[i].pair == index; ++i) {  // then the solve is at fault, not they
     const Real before = w.contacts[i].gap < Real(0) ? w.contacts[i].gap : Real(0);
     const Real after = model::gap_after(w.contacts[i], w.v_plus, w.omega_plus, s.dt);
-    if (after < before - Real(kBrokenSlops) * slop_of(m, pair)) return;
+    if (after < before - Real(ReviewParameters::kBrokenSlops) * slop_of(m, pair)) return;
   }
   ContactPoint<Real> points[kMaxPairContacts];
   const Real depth = depth_of(points, collide_on_way(m, w, pair, Real(0), Real(0), s.dt, points));
@@ -301,7 +297,7 @@ AXION_HD_CALL void add_contacts(const Team& team, const model::ModelView<Real>& 
 template <typename Real, typename Team>
 AXION_HD_CALL void add_missed(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                               int review, int missed, ContactSearch& search) {
-  if (review >= kFirstOfAll) {
+  if (review >= ReviewParameters::kFirstOfAll) {
     const auto is_open = [&](int slot) {
       return w.collide.candidate_use[slot] == kCandidate || w.collide.candidate_use[slot] == kTurned;
     };
@@ -336,8 +332,8 @@ AXION_HD inline Real moved_share(const model::ModelView<Real>& m, const model::W
 template <typename Real>
 AXION_HD inline bool pair_slides(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::StepSettings<Real>& s, const model::PairData<Real>& pair) {
-  return moved_share(m, w, pair.shape_a, s.dt) > Real(kSlidShare) ||
-         moved_share(m, w, pair.shape_b, s.dt) > Real(kSlidShare);
+  return moved_share(m, w, pair.shape_a, s.dt) > Real(ReviewParameters::kSlidShare) ||
+         moved_share(m, w, pair.shape_b, s.dt) > Real(ReviewParameters::kSlidShare);
 }
 
 // Whether only the result's poses say how deep the shapes of a pair are in each other.
@@ -350,7 +346,8 @@ AXION_HD inline bool pair_is_read_in_result(const model::ModelView<Real>& m, con
 template <typename Real, typename Team>
 AXION_HD inline bool shapes_slide(const Team& team, const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                   const model::StepSettings<Real>& s) {
-  return team.template max<Real>(m.shape_count, [&](int i) { return moved_share(m, w, i, s.dt); }) > Real(kSlidShare);
+  return team.template max<Real>(m.shape_count, [&](int i) { return moved_share(m, w, i, s.dt); }) >
+         Real(ReviewParameters::kSlidShare);
 }
 
 // The deepest overlap that the step starts from, of all candidates and contacts.

@@ -21,6 +21,7 @@
 #include <limits>
 
 #include "engine/collide/near_pairs.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
 
@@ -42,7 +43,7 @@ AXION_HD inline void bound_shape(const model::ModelView<Real>& m, const model::W
   const Real size = shape.bounding_radius + w.collide.shape_reach[i] + s.contact_margin / 2;
   constexpr Real kRounding = 32 * std::numeric_limits<Real>::epsilon();
   constexpr Real kEnd = std::numeric_limits<Real>::max() / 4;
-  Real longest = Real(1e-30);  // a point has a cell, too
+  Real longest = Real(GridParameters::kLeastSide);  // a point has a cell, too
   bool somewhere = true, ends = true;
   for (int axis = 0; axis < 3; ++axis) {
     const Real centre = w.collide.shape_centre[i][axis];
@@ -55,7 +56,7 @@ AXION_HD inline void bound_shape(const model::ModelView<Real>& m, const model::W
       cover(w.v);
       if (foresight == Foresight::kLastAndSolved) cover(w.v_plus);
     }
-    const Real margin = size + Real(1e-4) * (size + (high - low)) + kRounding * std::abs(centre);
+    const Real margin = size + Real(GridParameters::kBoxSlack) * (size + (high - low)) + kRounding * std::abs(centre);
     low -= margin, high += margin;
     const Real side = high - low;
     somewhere = somewhere && side == side;
@@ -206,7 +207,7 @@ AXION_HD inline bool look_around(const model::ModelView<Real>& m, const model::W
   // Boxes that begin this far before may overlap. Two hundredths are for rounding of places: that is less than one of
   // them of a side, as boxes grow with the distance from the origin (bound_shape). So a box meets four cells along an
   // axis at most.
-  const Real per_metre = Real(1) / grid.cell[level], back = Real(1.02) * grid.cell[level];
+  const Real per_metre = Real(1) / grid.cell[level], back = Real(GridParameters::kBack) * grid.cell[level];
   const math::Vec3<Real>&low = w.collide.shape_low[i], &high = w.collide.shape_high[i];
   const int x0 = cell_of(low.x - back, per_metre), cells = cell_of(high.x, per_metre) - x0 + 1;
   const int y0 = cell_of(low.y - back, per_metre), y1 = cell_of(high.y, per_metre);

@@ -9,10 +9,9 @@
 
 #include "engine/collide/near_pairs.hpp"
 #include "engine/collide/one_surface.hpp"
+#include "engine/collide/parameters.hpp"
 
 namespace axion::collide {
-
-inline constexpr int kWayRounds = 64;
 
 // A body's motion within the step; the world and its bodies start as the step does.
 template <typename Real>
@@ -72,7 +71,7 @@ AXION_HD_RARE Meeting<Real> meet_on_way(const model::ModelView<Real>& m, const m
   const Real slop = slop_of(m, pair), reach = math::norm(d) + turning;
   Meeting<Real> meeting{false, Real(0), {}, Real(0)};
   ContactPoint<Real> points[kMaxPairContacts];
-  for (int round = 0; round < kWayRounds; ++round) {
+  for (int round = 0; round < SearchParameters::kWayRounds; ++round) {
     const Real share = meeting.share;
     const int count =
         collide_pair(a, pose_on_way(m, w, pair.shape_a, way_a, share), b, pose_on_way(m, w, pair.shape_b, way_b, share),
@@ -95,7 +94,7 @@ AXION_HD_RARE Meeting<Real> meet_on_way(const model::ModelView<Real>& m, const m
 // surfaces come through each other, yet the shapes never overlap.
 template <typename Real>
 AXION_HD inline bool misleads(const Meeting<Real>& meeting, const math::Vec3<Real>& normal, Real gap_after, Real slop) {
-  return !meeting.met && (gap_after < -slop || math::dot(meeting.normal, normal) < Real(0.9));
+  return !meeting.met && (gap_after < -slop || math::dot(meeting.normal, normal) < Real(ReviewParameters::kSameNormal));
 }
 
 }  // namespace axion::collide

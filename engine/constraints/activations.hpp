@@ -11,6 +11,7 @@
 #pragma once
 
 #include "engine/constraints/motor_forces.hpp"
+#include "engine/constraints/parameters.hpp"
 
 namespace axion::constraints {
 
@@ -30,7 +31,8 @@ AXION_HD inline Real share_followed(Real x) {
 // T of a muscle at w, whose control is u.
 template <typename Real>
 AXION_HD inline Real muscle_time(const model::ActivationData<Real>& activation, Real u, Real w) {
-  const Real scale = Real(0.5) + Real(1.5) * clamp(w, Real(0), Real(1));
+  const Real scale =
+      Real(MuscleParameters::kRestTime) + Real(MuscleParameters::kActiveTime) * clamp(w, Real(0), Real(1));
   const Real rise = activation.time * scale, fall = activation.fall_time / scale;
   if (!(activation.smoothing > 0)) return u > w ? rise : fall;
   const Real x = clamp((u - w) / activation.smoothing + Real(0.5), Real(0), Real(1));

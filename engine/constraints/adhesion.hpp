@@ -7,11 +7,10 @@
 #pragma once
 
 #include "engine/constraints/free_motion.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/model/shape_pairs.hpp"
 
 namespace axion::constraints {
-
-inline constexpr double kAdhesionReach = 1e-3;  // m: bodies rest at gaps of the tolerance, with some noise
 
 // Adds what the pulls give body b in the time h under given controls: N s, N m s about its centre of mass.
 template <typename Real>
@@ -24,7 +23,7 @@ AXION_HD_RARE void add_adhesion(const model::ModelView<Real>& m, const model::Wo
     math::Vec3<Real> l{}, a{};
     for (int i = 0; i < contact_count; ++i) {
       const model::Contact<Real>& c = w.contacts[i];
-      if (!(c.gap <= Real(kAdhesionReach))) continue;
+      if (!(c.gap <= Real(ContactParameters::kAdhesionReach))) continue;
       const model::PairData<Real> pair = model::pair_data(m, c.pair);
       const int part = m.adhesions[k].part;
       if (m.shape_contacts[pair.shape_a].part != part && m.shape_contacts[pair.shape_b].part != part) continue;

@@ -14,11 +14,10 @@
 
 #include "engine/constraints/actuator_laws.hpp"
 #include "engine/constraints/free_motion.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/constraints/tendon_rows.hpp"
 
 namespace axion::constraints {
-
-inline constexpr double kSoftAxis = 4;  // z₀
 
 // K and D of an axis.
 template <typename Real>
@@ -78,8 +77,7 @@ AXION_HD inline AxisLaw<Real> axis_law(const model::ModelView<Real>& m, const mo
 }
 
 // Of the part of a tendon's or an equality's length that goes through space, J M⁻¹ Jᵀ of its bodies alone. Pulls on a
-// body may cancel; so that a row always has a scale it is no less than a millionth of the sum of each piece's.
-inline constexpr double kLeastMobility = 1e-6;
+// body may cancel; so that a row always has a scale it is no less than kLeastMobility times the sum of each piece's.
 template <typename Real>
 AXION_HD_RARE Real path_mobility(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
                                  const model::TendonData<Real>& tendon) {
@@ -103,7 +101,7 @@ AXION_HD_RARE Real path_mobility(const model::ModelView<Real>& m, const model::W
   };
   for_each_path_side(m, tendon, add_side);
   add_body();
-  const Real least = Real(kLeastMobility) * apart;
+  const Real least = Real(AxisParameters::kLeastMobility) * apart;
   return together > least ? together : least;
 }
 
@@ -149,7 +147,7 @@ AXION_HD inline Real stiff_share(const model::ModelView<Real>& m, const model::W
                                  const AxisLaw<Real>& law, Real dt) {
   const Real push = dt * (law.damping + dt / 2 * law.stiffness);
   if (!(push > 0)) return 0;
-  const Real held = Real(kSoftAxis) * axis_inertia(m, w, i);
+  const Real held = Real(AxisParameters::kSoft) * axis_inertia(m, w, i);
   return push > held ? Real(1) - held / push : Real(0);
 }
 

@@ -10,11 +10,9 @@
 #pragma once
 
 #include "engine/constraints/constraint_rows.hpp"
+#include "engine/constraints/parameters.hpp"
 
 namespace axion::constraints {
-
-inline constexpr double kBlockedTurn = 1e-2;   // of the overlap: a hinge that opens less of it by a radian blocks it,
-inline constexpr double kBlockedShare = 1e-4;  // and one that moves its point along the normal by this share of the arm
 
 // Whether the joint that carries its child can change the gap of a contact at p_W along n to first order.
 template <typename Real>
@@ -27,12 +25,13 @@ AXION_HD inline bool joint_opens(const model::ModelView<Real>& m, const model::W
   }
   const math::Vec3<Real> arm = p_W - (w.x[joint.child] + math::rotate(w.q[joint.child], joint.p_CA));
   const math::Vec3<Real> moment = math::cross(arm, n);
-  const Real part = Real(kBlockedShare) * math::norm(arm), least = Real(kBlockedTurn) * depth;
+  const Real part = Real(ContactParameters::kBlockedShare) * math::norm(arm),
+             least = Real(ContactParameters::kBlockedTurn) * depth;
   const Real turn = part > least ? part : least;
   if (joint.is_ball && math::norm(moment) > turn) return true;
   for (int i = 0; i < joint.axis_count; ++i) {
     const model::Row<Real>& row = w.row_start[m.axis_base() + joint.axis_start + i];
-    if (i < joint.slide_count ? std::abs(math::dot(row.l, n)) > Real(kBlockedShare)
+    if (i < joint.slide_count ? std::abs(math::dot(row.l, n)) > Real(ContactParameters::kBlockedShare)
                               : std::abs(math::dot(row.k_a, moment)) > turn) {
       return true;
     }

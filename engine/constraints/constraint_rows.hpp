@@ -11,8 +11,6 @@
 
 namespace axion::constraints {
 
-inline constexpr double kOutOfReach = 1e6;  // m/s or rad/s: the bias of a row that pushes nothing
-
 // a = J u + bias + compliance λ of a contact's normal or a limit: a ≥ 0 ⟂ λ ≥ 0. Of a rigid one this is one side of the
 // kink that the bound on the parting speed makes.
 template <typename Real>

@@ -6,6 +6,7 @@
 
 #include "engine/constraints/blocked_contacts.hpp"
 #include "engine/constraints/contact_rows.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/constraints/stuck_contacts.hpp"
 #include "engine/model/find_contact.hpp"
 
@@ -111,7 +112,7 @@ AXION_HD inline Real impact_speed(const model::ModelView<Real>& m, const model::
   // What a converged solve leaves of an impulse of a contact that is still open is not a meeting; one that a step only
   // just reaches is found in the next.
   const Real r = row_product(m, w, w.row[row], w.row[row], c.body_a, c.body_b);
-  if (!(w.lambda[row] * r > Real(0.01) * least_impact(s))) return 0;
+  if (!(w.lambda[row] * r > Real(ContactParameters::kLeastMeeting) * least_impact(s))) return 0;
   const Real until = clamp(c.gap / (s.dt * speed), Real(0), Real(1)),
              owed = w.constraints.body_time_owed[c.body_a] / s.dt;
   if (owed == Real(0) && w.body_force_debt[c.body_a] == Real(0)) {

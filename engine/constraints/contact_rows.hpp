@@ -21,13 +21,12 @@
 #include "engine/constraints/axis_rows.hpp"
 #include "engine/constraints/constraint_rows.hpp"
 #include "engine/constraints/giving_contacts.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/math/constants.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
 
 namespace axion::constraints {
-
-inline constexpr double kGreatestRecovery = 0.5;  // rad, by which a step turns a joint back from beyond its limit
 
 // The row of contact c along a direction.
 template <typename Real>
@@ -116,7 +115,8 @@ AXION_HD inline Real gap_velocity(const model::StepSettings<Real>& s, Real gap, 
 // Σ̂ of a rigid contact, (m/s)/(N s).
 template <typename Real>
 AXION_HD inline Real rigid_compliance(const model::StepSettings<Real>& s, Real r_n) {
-  const Real compliance = s.contact_compliance / (s.dt * s.dt), bound = Real(1e-2) * r_n;
+  const Real compliance = s.contact_compliance / (s.dt * s.dt),
+             bound = Real(ContactParameters::kGreatestCompliance) * r_n;
   return compliance < bound ? compliance : bound;
 }
 
@@ -130,7 +130,7 @@ AXION_HD inline NormalLaw<Real> normal_law(const model::ModelView<Real>& m, cons
   const model::PairData<Real> pair = model::pair_data(m, c.pair);
   const Softness<Real> soft = softness(s, pair.stiffness, pair.damping);
   const Real rebound = w.contact_rebound[i], v_dep = s.push_share * s.depenetration_velocity;
-  if (rebound == Real(kBlocked)) return {Real(kOutOfReach), Real(0)};
+  if (rebound == Real(kBlocked)) return {Real(ContactParameters::kOutOfReach), Real(0)};
   NormalLaw<Real> law{gap_velocity(s, c.gap, soft.erp), soft.cfm};
   const Real rigid = rigid_compliance(s, r_n);
   if (rebound == Real(kGivingWay)) {
@@ -158,7 +158,7 @@ AXION_HD inline NormalLaw<Real> limit_law(const model::ModelView<Real>& m, const
   const model::JointData<Real>& joint = m.joints[m.axes[m.limit_axis[i]].joint];
   const bool is_hinge = m.limit_axis[i] - joint.axis_start >= joint.slide_count;
   Real fastest = -gap / s.limit_recovery_time;
-  const Real furthest = Real(kGreatestRecovery) / s.dt;
+  const Real furthest = Real(AxisParameters::kGreatestRecovery) / s.dt;
   if (is_hinge && fastest > furthest) fastest = furthest;
   if (fastest < s.depenetration_velocity) fastest = s.depenetration_velocity;
   return bounded_parting(law, s.push_share * s.limit_share * fastest, Real(0));

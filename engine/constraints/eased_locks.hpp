@@ -5,17 +5,17 @@
 // the world remembers in `eased`. Joints of trees never do.
 #pragma once
 
+#include "engine/constraints/parameters.hpp"
 #include "engine/model/step_settings.hpp"
 #include "engine/model/world_state.hpp"
 
 namespace axion::constraints {
 
-inline constexpr double kFastestPull = 2.5;  // of depenetration_velocity, or of 1 m/s where that is more
-
 // m/s: how fast what is far apart, or deep in each other, may become by being brought back.
 template <typename Real>
 AXION_HD inline Real fastest_pull(const model::StepSettings<Real>& s) {
-  return Real(kFastestPull) * (s.depenetration_velocity > Real(1) ? s.depenetration_velocity : Real(1));
+  return Real(EasedLockParameters::kFastestPull) *
+         (s.depenetration_velocity > Real(1) ? s.depenetration_velocity : Real(1));
 }
 
 // Of JointData or of the TendonData of an equality: whether its locks go by lock_law in this step.

@@ -21,13 +21,12 @@
 // rounds approach. Lift then neither gives nor takes energy and drag only takes some, whatever h is.
 #pragma once
 
+#include "engine/math/constants.hpp"
 #include "engine/math/mat3.hpp"
 #include "engine/math/small_matrix.hpp"
 #include "engine/model/model_data.hpp"
 
 namespace axion::constraints {
-
-inline constexpr int kLiftRounds = 3;
 
 // What Kutta's lift and drag take of the area that v sees.
 template <typename Real>
@@ -46,7 +45,7 @@ AXION_HD_RARE SeenArea<Real> area_seen(const math::Vec3<Real>& r, const math::Ve
   const math::Vec3<Real> n = math::scale(math::scale(s, s), u);  // not of length one
   const Real square = math::dot(n, n), along = math::dot(n, u);
   if (!(square > 0)) return {0, {}};
-  const Real area = Real(3.14159265358979323846) * most * most * std::sqrt(square / along);
+  const Real area = Real(math::kPi) * most * most * std::sqrt(square / along);
   return {area, (area * speed * along / square) * math::cross(n, u)};
 }
 

@@ -20,6 +20,7 @@
 #pragma once
 
 #include "engine/constraints/fluid_ellipsoids.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/math/mat3.hpp"
 #include "engine/math/quat.hpp"
 #include "engine/math/small_matrix.hpp"
@@ -119,7 +120,7 @@ AXION_HD_RARE FluidImpulse<Real> lifted_impulse(const model::ModelView<Real>& m,
   for (int r = 0; r < 6; ++r) z += h * V[r][r] / inertia.value[r];
   const Real theta = z > 1 ? 1 - 1 / (2 * z) : Real(0.5);
   Six<Real> change{};  // of the velocities
-  for (int round = 0; round < kLiftRounds; ++round) {
+  for (int round = 0; round < FluidParameters::kLiftRounds; ++round) {
     Six<Real> mean;
     for (int r = 0; r < 6; ++r) mean.value[r] = Real(0.5) * (start.value[r] + end.value[r] + change.value[r]);
     Real S[6][6] = {}, A[36], pull[6];

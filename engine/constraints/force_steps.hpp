@@ -14,16 +14,15 @@
 #pragma once
 
 #include "engine/constraints/geometric_stiffness.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/math/constants.hpp"
 
 namespace axion::constraints {
 
-inline constexpr double kAtRest = 1e-3;  // of 9.81 h, m/s
-
 // Whether body b, whose wrench is another than in the last step, rests on others.
 template <typename Real>
 AXION_HD_CALL bool rests_under_new_wrench(const model::WorldView<Real>& w, int b, Real dt) {
-  const Real most = Real(kAtRest * math::kGravity) * dt;
+  const Real most = Real(ForceStepParameters::kAtRest * math::kGravity) * dt;
   if (w.force[b] == w.force_before[b] && w.torque[b] == w.torque_before[b]) return false;
   if (!(math::dot(w.v[b], w.v[b]) < most * most) || !(math::dot(w.omega[b], w.omega[b]) < most * most)) return false;
   for (int i = 0; i < w.record->contact_count; ++i) {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "engine/constraints/axis_laws.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/lanes/number.hpp"
 #include "engine/model/body_joints.hpp"
 #include "engine/model/principal_axes.hpp"
@@ -55,8 +56,6 @@ AXION_HD_CALL math::Mat3<Real> body_torque_derivative(const model::ModelView<Rea
   return K;
 }
 
-inline constexpr double kNoWeight = 1.9;  // k_b below this gives none, whatever rounding makes of it
-
 template <typename Real>
 AXION_HD inline Real blend_weight(Real k) {
   return k > Real(2) ? Real(1) - Real(2) / k : Real(0);
@@ -94,8 +93,8 @@ AXION_HD_CALL math::Mat3<Real> joint_give(const model::ModelView<Real>& m, const
   const model::JointData<Real>& joint = m.joints[j];
   const math::Vec3<Real> I = body_inertia(m, w, joint.child);
   const Real least = least_moment(I);
-  const auto inverse = [&](Real support) { return Real(1) / (support + Real(1e-2) * least); };
-  const Real locked = Real(1e-3) / least;
+  const auto inverse = [&](Real support) { return Real(1) / (support + Real(BlendParameters::kLeastSupport) * least); };
+  const Real locked = Real(BlendParameters::kLockedGive) / least;
   math::Mat3<Real> give = math::Mat3<Real>::diagonal(locked, locked, locked);
   if (joint.is_ball) {
     const Real c = inverse(joint.axis_count > 0 ? axis_support(m, w, joint.axis_start, dt) : Real(0));
@@ -160,7 +159,7 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
     const math::Mat3<Real> K = start_stiffness(m, w, b);
     const math::Vec3<Real> I = body_inertia(m, w, b);
     // Most bodies are far from any weight: h λ_max(K) is far below the least moment.
-    const Real bound = Real(kNoWeight) * least_moment(I) / dt;
+    const Real bound = Real(BlendParameters::kNoWeight) * least_moment(I) / dt;
     if (sum_of_squares(K) < bound * bound) {
       w.constraints.stiffness_ratio[b] = 0;
       return;
@@ -177,7 +176,7 @@ AXION_HD inline void blend_weights(const Team& team, const model::ModelView<Real
       if (!(w.constraints.stiffness_ratio[b] > Real(2))) return;
       const math::Mat3<Real> K = start_stiffness(m, w, b);
       w.constraints.stiffness_ratio[b] =
-          dt * greatest_generalised_eigenvalue(K, w.supported_inertia[b], Real(kNoWeight) / dt);
+          dt * greatest_generalised_eigenvalue(K, w.supported_inertia[b], Real(BlendParameters::kNoWeight) / dt);
     });
   }
   team.for_each(m.joint_count + m.spatial_count, [&](int j) {

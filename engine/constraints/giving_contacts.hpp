@@ -19,16 +19,14 @@
 
 #include "engine/base/partition_point.hpp"
 #include "engine/constraints/constraint_rows.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
 
 namespace axion::constraints {
 
-inline constexpr double kDeep = 0.1;          // of contact_margin: overlap that is told of, joints that are open
-inline constexpr double kMayGive = 0.095;     // of contact_margin: what is told of may give way
-inline constexpr double kGivingDepth = 0.01;  // of contact_margin
-inline constexpr double kBlocked = -1;        // contact_rebound of a contact that no joint opens,
-inline constexpr double kGivingWay = -2;      // of one that gives way; and what a world remembers of that in `approach`
+inline constexpr double kBlocked = -1;    // contact_rebound of a contact that no joint opens,
+inline constexpr double kGivingWay = -2;  // of one that gives way; and what a world remembers of that in `approach`
 
 // Whether joints hold the two bodies of a contact to each other, whatever they allow.
 template <typename Real>
@@ -42,7 +40,7 @@ AXION_HD inline bool are_joined(const model::ModelView<Real>& m, int a, int b) {
 template <typename Real>
 AXION_HD inline bool may_give_way(const model::ModelView<Real>& m, const model::StepSettings<Real>& s,
                                   const model::Contact<Real>& c) {
-  return c.gap < -Real(kMayGive) * s.contact_margin && are_joined(m, c.body_a, c.body_b) &&
+  return c.gap < -Real(OverlapParameters::kMayGive) * s.contact_margin && are_joined(m, c.body_a, c.body_b) &&
          !(model::pair_data(m, c.pair).stiffness > 0);
 }
 
@@ -59,7 +57,7 @@ AXION_HD_RARE bool gave_way(const model::WorldView<Real>& w, int pair) {
 // β of a contact that gives way where the deepest of its robots' is of depth d.
 template <typename Real>
 AXION_HD inline Real giving_fraction(const model::StepSettings<Real>& s, Real d) {
-  const Real told = Real(kDeep) * s.contact_margin, parted = s.dt * s.depenetration_velocity;
+  const Real told = Real(OverlapParameters::kDeep) * s.contact_margin, parted = s.dt * s.depenetration_velocity;
   const Real most = told < parted ? told : parted;
   return d > most ? most / d : Real(1);
 }
@@ -67,7 +65,7 @@ AXION_HD inline Real giving_fraction(const model::StepSettings<Real>& s, Real d)
 // Σ̂ of a contact that gives way, (m/s)/(N s).
 template <typename Real>
 AXION_HD inline Real giving_compliance(const model::StepSettings<Real>& s, Real r_n) {
-  return Real(kGivingDepth) * s.contact_margin / (s.dt * s.dt * s.equality_pull) * r_n;
+  return Real(OverlapParameters::kGivingDepth) * s.contact_margin / (s.dt * s.dt * s.equality_pull) * r_n;
 }
 
 }  // namespace axion::constraints

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "engine/base/assert.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/math/angle_functions.hpp"
 #include "engine/math/constants.hpp"
 #include "engine/model/row.hpp"
@@ -92,7 +93,8 @@ AXION_HD inline void chain_duals(int hinge_count, Chain<Real>& chain) {
   } else if (hinge_count == 3) {
     // At gimbal lock the three axes lie in a plane; the bound keeps the rates finite there.
     Real det = math::dot(a[0], math::cross(a[1], a[2]));
-    if (std::abs(det) < Real(1e-2)) det = det < 0 ? Real(-1e-2) : Real(1e-2);
+    constexpr double kLeast = AxisParameters::kLeastDeterminant;
+    if (std::abs(det) < Real(kLeast)) det = det < 0 ? Real(-kLeast) : Real(kLeast);
     chain.dual[0] = (Real(1) / det) * math::cross(a[1], a[2]);
     chain.dual[1] = (Real(1) / det) * math::cross(a[2], a[0]);
     chain.dual[2] = (Real(1) / det) * math::cross(a[0], a[1]);
@@ -130,13 +132,18 @@ AXION_HD inline void chain_angles(const model::JointData<Real>& joint, const mat
   for (int k = 0; k < n; ++k) chain.angle[k] = unwrap(chain.angle[k], near[k]);
 }
 
-// What of the chain `parts` need. `near` are the coordinates (less their reference) of the hinges, to choose branches
-// and turns.
-template <JointParts parts, typename Real>
-AXION_HD_CALL void evaluate_chain(const model::JointData<Real>& joint, const math::Quat<Real>& q_M0,
-                                  const math::Quat<Real>& q_C, const Real* near, Chain<Real>& chain) {
+// What of the chain `parts` need. `coordinate` are coordinates of all axes of the world, to choose branches and turns.
+template <JointParts parts, typename Real, typename Coordinates>
+AXION_HD_CALL void evaluate_chain(const model::ModelView<Real>& m, const model::JointData<Real>& joint,
+                                  const math::Quat<Real>& q_M0, const math::Quat<Real>& q_C,
+                                  const Coordinates& coordinate, Chain<Real>& chain) {
   const int n = joint.hinge_count;
   const math::Vec3<Real>* h = joint.hinge;
+  Real near[3] = {};  // coordinates of the hinges, less their reference
+  for (int k = 0; k < n; ++k) {
+    const int axis = joint.axis_start + joint.slide_count + k;
+    near[k] = coordinate[axis] - m.axes[axis].reference;
+  }
   chain.offset_count = 0;
   if (n == 0 || (n == 1 && parts == JointParts::kLocks)) return;
   for (int k = 0; k + 1 < n; ++k) {
@@ -164,6 +171,42 @@ AXION_HD_CALL void evaluate_chain(const model::JointData<Real>& joint, const mat
     chain.offset[0] = turn_about(chain.a[0], sine, cosine, math::rotate(q_M0, joint.offset[0]));
   }
   if (parts != JointParts::kCoordinates && (has_offsets || parts != JointParts::kLocks)) chain_duals(n, chain);
+}
+
+// Freedoms to turn of a joint. A ball's axes need not be there, as nothing may act along them.
+template <typename Real>
+AXION_HD inline int turn_count(const model::JointData<Real>& joint) {
+  return joint.is_ball ? 3 : joint.hinge_count;
+}
+
+template <typename Real>
+AXION_HD inline int joint_freedoms(const model::JointData<Real>& joint) {
+  return joint.slide_count + turn_count(joint);
+}
+
+// The axes that a joint of a tree turns about at the world's present poses: of its hinges, or the world's of a ball.
+template <typename Real>
+AXION_HD inline void turning_axes(const model::ModelView<Real>& m, const model::WorldView<Real>& w,
+                                  const model::JointData<Real>& joint, const math::Quat<Real>& q_M0,
+                                  Chain<Real>& chain) {
+  if (!joint.is_ball) {
+    evaluate_chain<JointParts::kRows>(m, joint, q_M0, w.q[joint.child], w.axis_position, chain);
+    return;
+  }
+  chain.offset_count = 0;
+  for (int k = 0; k < 3; ++k) chain.a[k] = chain.dual[k] = math::unit_vector<Real>(k);
+}
+
+// Calls f(k, swing) for each axis that a joint turns about, the last first: what a unit rate of it gives the velocity
+// of the child's centre.
+template <typename Real, typename F>
+AXION_HD inline void for_each_swing(const model::WorldView<Real>& w, const model::JointData<Real>& joint,
+                                    const Chain<Real>& chain, F&& f) {
+  math::Vec3<Real> arm = math::rotate(w.q[joint.child], joint.p_CA);  // to the anchor of each axis
+  for (int k = turn_count(joint) - 1; k >= 0; --k) {
+    if (k < chain.offset_count) arm -= chain.offset[k];
+    f(k, math::cross(arm, chain.a[k]));
+  }
 }
 
 // Direction of slide k of a joint, in the frame M0: coordinates are read by the duals, which are the rows of the
@@ -206,7 +249,7 @@ AXION_HD inline void rotation_locks(const model::JointData<Real>& joint, const m
     math::Quat<Real> r = math::conjugate(q_M0) * q_C;
     if (r.w < 0) r = {-r.w, -r.x, -r.y, -r.z};
     for (int i = 0; i < joint.rotation_lock_count; ++i) {
-      const Vec3<Real> e{i == 0 ? Real(1) : Real(0), i == 1 ? Real(1) : Real(0), i == 2 ? Real(1) : Real(0)};
+      const Vec3<Real> e = math::unit_vector<Real>(i);
       lock(i, Real(2) * r.vec()[i], math::rotate(q_M0, r.w * e + math::cross(r.vec(), e)));
     }
   } else if (joint.hinge_count == 1) {
@@ -261,7 +304,7 @@ AXION_HD inline void axis_rows(const model::ModelView<Real>& m, const model::Joi
       return;
     }
     for (int k = 0; k < joint.axis_count; ++k) {
-      const Vec3<Real> e{k == 0 ? Real(1) : Real(0), k == 1 ? Real(1) : Real(0), k == 2 ? Real(1) : Real(0)};
+      const Vec3<Real> e = math::unit_vector<Real>(k);
       if constexpr (rows) out.axis[k] = {{}, e, -e};
       out.coordinate[k] = 0;
     }
@@ -289,13 +332,8 @@ AXION_HD_CALL void evaluate_joint(const model::ModelView<Real>& m, const model::
   const Vec3<Real> x_C = x[joint.child], x_P = joint.parent < 0 ? Vec3<Real>{} : x[joint.parent];
   const math::Quat<Real> q_C = q[joint.child], q_P = joint.parent < 0 ? math::Quat<Real>{} : q[joint.parent];
   const math::Quat<Real> q_M0 = q_P * joint.q_PM0;
-  Real near[3] = {};
-  for (int k = 0; k < joint.hinge_count; ++k) {
-    const int axis = joint.axis_start + joint.slide_count + k;
-    near[k] = coordinate[axis] - m.axes[axis].reference;
-  }
   Chain<Real> chain;
-  evaluate_chain<parts>(joint, q_M0, q_C, near, chain);
+  evaluate_chain<parts>(m, joint, q_M0, q_C, coordinate, chain);
 
   const Vec3<Real> r_C = math::rotate(q_C, joint.p_CA);
   const Vec3<Real> r_anchor = math::rotate(q_P, joint.p_PA);

@@ -42,13 +42,8 @@ AXION_HD inline VelocityProduct<Real> turning_along(const model::ModelView<Real>
   if (joint.is_ball) {
     turning.angular = math::cross(omega_P, omega_C - omega_P);
   } else {
-    Real near[3] = {};
-    for (int k = 0; k < joint.hinge_count; ++k) {
-      const int axis = joint.axis_start + joint.slide_count + k;
-      near[k] = w.axis_position[axis] - m.axes[axis].reference;
-    }
     Chain<Real> chain;
-    evaluate_chain<JointParts::kRows>(joint, q_M0, w.q[joint.child], near, chain);
+    evaluate_chain<JointParts::kRows>(m, joint, q_M0, w.q[joint.child], w.axis_position, chain);
     for (int k = 0; k < joint.hinge_count; ++k) {
       const Vec3<Real> rate = math::dot(chain.dual[k], omega_C - omega_P) * chain.a[k];
       turning.angular += math::cross(omega, rate);

@@ -39,12 +39,11 @@
 #include "engine/constraints/eased_locks.hpp"
 #include "engine/constraints/link_turning.hpp"
 #include "engine/constraints/moving_surfaces.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/model/shape_pairs.hpp"
 #include "engine/model/step_settings.hpp"
 
 namespace axion::constraints {
-
-inline constexpr double kTouching = 1e-6;  // of its depth: where a deep contact stands that has no push
 
 // base^exponent of numbers from 0 to 1 and from 0 to kGreatestPower, to about 1e-6, by products and roots alone, which
 // have the same bits on every device.
@@ -65,7 +64,7 @@ AXION_HD inline Real power(Real base, Real exponent) {
 // d at a depth within the margin.
 template <typename Real>
 AXION_HD inline Real impedance_at(const model::ImpedanceData<Real>& law, Real depth) {
-  if (law.least == law.most || !(law.width > Real(1e-15))) return (law.least + law.most) / 2;
+  if (law.least == law.most || !(law.width > Real(SoftLawParameters::kLeastWidth))) return (law.least + law.most) / 2;
   const Real x = depth / law.width;
   if (x >= Real(1)) return law.most;
   if (!(x > Real(0))) return law.least;
@@ -99,7 +98,7 @@ AXION_HD inline SoftStep<Real> soft_step(const model::ImpedanceData<Real>& law, 
   Real euler = 1;
   if (s.half_step_start && !apart) {
     const Real push = h * (law.damping + h / 2 * law.stiffness * d);
-    euler = push > Real(kSoftAxis) ? Real(1) - Real(kSoftAxis) / push : Real(0);
+    euler = push > Real(AxisParameters::kSoft) ? Real(1) - Real(AxisParameters::kSoft) / push : Real(0);
   }
   return {time, d, euler};
 }
@@ -108,7 +107,7 @@ template <typename Real>
 AXION_HD inline NormalLaw<Real> soft_law(const model::ImpedanceData<Real>& law, const model::StepSettings<Real>& s,
                                          const SoftStep<Real>& step, Real gap, Real rate) {
   const Real r = gap - law.margin, h = s.dt, time = step.time, euler = step.euler;
-  if (time == Real(0)) return {Real(kOutOfReach), Real(0)};
+  if (time == Real(0)) return {Real(ContactParameters::kOutOfReach), Real(0)};
   const Real stiffness = law.stiffness * step.impedance,
              regularisation = (Real(1) - step.impedance) / step.impedance * law.mobility;
   const Real a = (Real(1) - euler) / 2, c = (Real(1) + 3 * euler) / 4, e = (Real(1) - euler) / 4;
@@ -161,7 +160,7 @@ AXION_HD inline void soften_contacts(const Team& team, const model::ModelView<Re
     const bool is_deep = c.gap < -s.contact_margin, is_stopped = is_deep && !(s.push_share > Real(0));
     // Without its push a contact still stops what goes on into it, and no more.
     const Real rate = is_stopped && speed(0) > Real(0) ? Real(0) : speed(0);
-    const Real gap = is_stopped ? Real(kTouching) * c.gap : (is_deep ? s.push_share * c.gap : c.gap);
+    const Real gap = is_stopped ? Real(SoftLawParameters::kTouching) * c.gap : (is_deep ? s.push_share * c.gap : c.gap);
     SoftStep<Real> step = soft_step(law, s, gap, rate, w.body_force_step[c.body_a]);
     if (w.contact_rebound[i] < Real(0)) step.time = 0;
     SoftContact<Real>& soft = w.contact_law[i];
@@ -230,7 +229,8 @@ AXION_HD inline NormalLaw<Real> lock_law(const model::ImpedanceData<Real>& law, 
   const Real d = impedance_at(law, depth), h = s.dt, stiffness = law.stiffness * d;
   const Real push = h * (law.damping + h / 2 * stiffness);
   Real euler = 1;
-  if (s.half_step_start) euler = push > Real(kSoftAxis) ? Real(1) - Real(kSoftAxis) / push : Real(0);
+  if (s.half_step_start)
+    euler = push > Real(AxisParameters::kSoft) ? Real(1) - Real(AxisParameters::kSoft) / push : Real(0);
   NormalLaw<Real> row = soft_law(law, s, SoftStep<Real>{time, d, euler}, bounds.share * error, rate);
   const Real give = (1 - d) / d;
   if (bounds.least_give > give) row.compliance *= bounds.least_give / give;

@@ -24,18 +24,10 @@
 #include "engine/constraints/axis_rows.hpp"
 #include "engine/constraints/eased_locks.hpp"
 #include "engine/constraints/giving_contacts.hpp"
+#include "engine/constraints/parameters.hpp"
 #include "engine/constraints/tendon_rows.hpp"
 
 namespace axion::constraints {
-
-struct StuckParameters {
-  static constexpr int kSweeps = 100;
-  static constexpr double kCost = 8;           // C of a pair: one alone is opened by motions of up to 4 m/s
-  static constexpr double kSettled = 1e-3;     // m/s: what a sweep changes of any row in the end
-  static constexpr double kOpens = 0.5;        // m/s
-  static constexpr double kReached = 1e-4;     // rad or m: a limit nearer than that holds
-  static constexpr double kLeastMoved = 1e-4;  // m/s: a row that unit rates move by less is moved by none
-};
 
 // A body has the freedoms of its joint, or six where it is the root of a tree that no joint holds.
 inline constexpr int kBodyFreedoms = 6;
@@ -43,37 +35,27 @@ template <typename Real>
 AXION_HD inline int freedom_count(const model::ModelView<Real>& m, int b) {
   if (m.bodies[b].joint < 0) return kBodyFreedoms;
   const model::JointData<Real>& joint = m.joints[m.bodies[b].joint];
-  return joint.slide_count + (joint.is_ball ? 3 : joint.hinge_count);
+  return joint_freedoms(joint);
 }
 
 // Writes the velocities of body b's centre and its turn that unit rates of its freedoms give it; slides come first.
 template <typename Real>
 AXION_HD_RARE void find_motions(const model::ModelView<Real>& m, const model::WorldView<Real>& w, int b) {
-  using math::Vec3;
   Motion<Real>* motion = w.constraints.motion + kBodyFreedoms * b;
-  const auto unit = [](int k) { return Vec3<Real>{Real(k == 0), Real(k == 1), Real(k == 2)}; };
   if (m.bodies[b].joint < 0) {
-    for (int k = 0; k < 3; ++k) motion[k] = {unit(k), {}}, motion[3 + k] = {{}, unit(k)};
+    for (int k = 0; k < 3; ++k) {
+      motion[k] = {math::unit_vector<Real>(k), {}}, motion[3 + k] = {{}, math::unit_vector<Real>(k)};
+    }
     return;
   }
   const model::JointData<Real>& joint = m.joints[m.bodies[b].joint];
   const math::Quat<Real> q_M0 = (joint.parent < 0 ? math::Quat<Real>{} : w.q[joint.parent]) * joint.q_PM0;
   for (int k = 0; k < joint.slide_count; ++k) motion[k] = {math::rotate(q_M0, slide_direction(joint, k)), {}};
-  const int hinges = joint.is_ball ? 3 : joint.hinge_count, first = joint.axis_start + joint.slide_count;
   Chain<Real> chain;
-  chain.offset_count = 0;
-  if (joint.is_ball) {
-    for (int k = 0; k < 3; ++k) chain.a[k] = unit(k);
-  } else {
-    Real near[3] = {};
-    for (int k = 0; k < hinges; ++k) near[k] = w.axis_position[first + k] - m.axes[first + k].reference;
-    evaluate_chain<JointParts::kRows>(joint, q_M0, w.q[b], near, chain);
-  }
-  Vec3<Real> arm = math::rotate(w.q[b], joint.p_CA);  // to the anchor of each hinge, the last first
-  for (int k = hinges - 1; k >= 0; --k) {
-    if (k < chain.offset_count) arm -= chain.offset[k];
-    motion[joint.slide_count + k] = {math::cross(arm, chain.a[k]), chain.a[k]};
-  }
+  turning_axes(m, w, joint, q_M0, chain);
+  for_each_swing(w, joint, chain, [&](int k, const math::Vec3<Real>& swing) {
+    motion[joint.slide_count + k] = {swing, chain.a[k]};
+  });
 }
 
 // Calls f(freedom, body, sign) for the freedoms that change what bodies a and b, or the world for -1, do beside each

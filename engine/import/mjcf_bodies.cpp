@@ -1,7 +1,4 @@
 // The tree of bodies: poses, masses, shapes and joints.
-#include <algorithm>
-#include <cmath>
-#include <optional>
 
 #include "engine/import/mass_limits.hpp"
 #include "engine/import/mjcf.hpp"

@@ -1,8 +1,6 @@
 #include "engine/import/mjcf_muscle.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <utility>
 
 #include "engine/import/mjcf_moved_mass.hpp"
 #include "engine/import/path_range.hpp"

@@ -1,7 +1,6 @@
 #include "engine/import/mjcf_pose.hpp"
 
 #include <cctype>
-#include <cmath>
 
 #include "engine/math/angle_functions.hpp"
 #include "engine/model/principal_axes.hpp"

@@ -1,6 +1,5 @@
 // Springs and dampers of joints by the motion that they make: of what moves along a joint in the reference
 // configuration, the mean of the inverses of its coordinates' inertias, M⁻¹'s diagonal.
-#include <algorithm>
 #include <cmath>
 
 #include "engine/import/mjcf_moved_mass.hpp"

@@ -1,7 +1,6 @@
 #include "engine/import/path_range.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 #include <utility>
 

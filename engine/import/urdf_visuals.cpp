@@ -1,6 +1,5 @@
 // What links look like: their <visual>s, and the materials of these.
 #include <algorithm>
-#include <sstream>
 
 #include "engine/import/urdf_elements.hpp"
 #include "engine/import/urdf_scene.hpp"

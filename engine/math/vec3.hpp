@@ -28,6 +28,12 @@ struct Vec3 {
   constexpr bool operator==(const Vec3&) const = default;  // defaulted: host and device without the macro
 };
 
+// Along axis i.
+template <typename Real>
+AXION_HD_SMALL constexpr Vec3<Real> unit_vector(int i) {
+  return {i == 0 ? Real(1) : Real(0), i == 1 ? Real(1) : Real(0), i == 2 ? Real(1) : Real(0)};
+}
+
 template <typename Real>
 AXION_HD_SMALL constexpr Vec3<Real> operator+(const Vec3<Real>& a, const Vec3<Real>& b) {
   return {a.x + b.x, a.y + b.y, a.z + b.z};

@@ -1,11 +1,5 @@
 #include "engine/model/compile.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <set>
-#include <string>
-
 #include "engine/base/stop.hpp"
 #include "engine/model/compile_actuators.hpp"
 #include "engine/model/compile_contacts.hpp"

@@ -1,7 +1,5 @@
 #include "engine/model/compile_site_motors.hpp"
 
-#include <algorithm>
-
 #include "engine/model/spec_math.hpp"
 
 namespace axion::model {

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <optional>
 
 #ifdef AXION_QHULL
 extern "C" {

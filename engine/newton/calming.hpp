@@ -25,7 +25,7 @@ namespace axion::solver {
 template <typename Real, typename Team>
 AXION_HD inline bool is_forced(const Team& team, const Problem<Real>& p) {
   if (p.m.lock_softness_count > 0 && constraints::greatest_easing<Real>(p.m, p.w) > Real(0)) return true;
-  const Real deep = Real(p.m.is_soft ? 1 : constraints::kDeep) * p.s.contact_margin;
+  const Real deep = Real(p.m.is_soft ? 1 : constraints::OverlapParameters::kDeep) * p.s.contact_margin;
   return team.template max<Real>(p.contact_count, [&](int i) {
     return p.w.contact_rebound[i] == Real(constraints::kGivingWay) ? 2 * deep : -p.w.contacts[i].gap;
   }) > deep;

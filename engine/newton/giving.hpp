@@ -58,7 +58,8 @@ AXION_HD inline bool pushes_and_stays(const DeepContacts<Real>& deep, int i, boo
   if (giving ? rebound != Real(constraints::kGivingWay) : rebound < Real(0)) return false;
   if (!constraints::may_give_way<Real>(deep.m, s, c) || !(deep.impulses[3 * i] > Real(0))) return false;
   const Real after = -model::gap_after(c, deep.u.linear, deep.u.angular, s.dt);
-  return after > Real(constraints::kDeep) * s.contact_margin && -c.gap - after < s.dt * staying_speed(s, after);
+  return after > Real(constraints::OverlapParameters::kDeep) * s.contact_margin &&
+         -c.gap - after < s.dt * staying_speed(s, after);
 }
 
 // What bodies resist with.

@@ -8,6 +8,7 @@
 
 #include "engine/constraints/eased_locks.hpp"
 #include "engine/problem/impulses.hpp"
+#include "engine/problem/parameters.hpp"
 
 namespace axion::solver {
 
@@ -34,15 +35,11 @@ AXION_HD_RARE void put_soft_lock(const model::StepSettings<Real>& s, const Itera
   residuals.row_tolerance[row] = greater(s.velocity_tolerance, velocity_rounding<Real>() * size);
 }
 
-// m/s or rad/s, as fast as locks come together at least, whatever depenetration_velocity is: what steps leave of a
-// lock's error is far less in a step, and is taken back at once.
-inline constexpr double kLeastRecovery = 1;
-
 // How fast a lock that is off by `error` may come together, per second: as a limit from beyond it.
 template <typename Real>
 AXION_HD inline Real greatest_recovery(const model::StepSettings<Real>& s, Real error) {
-  const Real least = greater(Real(kLeastRecovery), s.depenetration_velocity);
-  const Real off = std::abs(error), furthest = Real(constraints::kGreatestRecovery) / s.dt;
+  const Real least = greater(Real(LockParameters::kLeastRecovery), s.depenetration_velocity);
+  const Real off = std::abs(error), furthest = Real(constraints::AxisParameters::kGreatestRecovery) / s.dt;
   if (!(off > least * s.limit_recovery_time)) return least;
   const Real fastest = off / s.limit_recovery_time;
   return greater(least, fastest < furthest ? fastest : furthest);

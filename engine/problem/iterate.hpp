@@ -7,12 +7,10 @@
 // Out: the iterate. Cost: linear in bodies and rows.
 #pragma once
 
+#include "engine/problem/parameters.hpp"
 #include "engine/problem/problem.hpp"
 
 namespace axion::solver {
-
-inline constexpr double kMaxRotation = 0.5;   // rad, of one Newton iteration
-inline constexpr double kWheelOffset = 1e-6;  // m, of a wheel's centre of mass from its axle
 
 // Where an iterate stands: velocities of bodies and impulses of rows.
 template <typename Real>
@@ -73,7 +71,7 @@ AXION_HD inline bool is_wheel(const model::ModelView<Real>& m, int b) {
   const model::JointData<Real>& joint = m.joints[body.joint];
   if (joint.slide_count > 0 || joint.hinge_count != 1 || joint.is_ball) return false;
   const math::Vec3<Real> lever = math::cross(joint.hinge[0], joint.p_CA);
-  return math::dot(lever, lever) <= Real(kWheelOffset * kWheelOffset);
+  return math::dot(lever, lever) <= Real(IterateParameters::kWheelOffset * IterateParameters::kWheelOffset);
 }
 
 // The greatest turn in a step by `omega`, rad. Where it is more than `bound` wheels do not count.
@@ -97,8 +95,9 @@ AXION_HD inline Real step_turn(const Team& team, const model::ModelView<Real>& m
 template <typename Real, typename Team>
 AXION_HD inline Real rotation_bound(const Team& team, const model::ModelView<Real>& m, Real dt,
                                     ConstArray<math::Vec3<Real>> du_angular) {
-  const Real greatest = greatest_turn(team, m, dt, Real(kMaxRotation), [&](int b) { return du_angular[b]; });
-  return greatest > Real(kMaxRotation) ? Real(kMaxRotation) / greatest : Real(1);
+  const Real greatest =
+      greatest_turn(team, m, dt, Real(IterateParameters::kMaxRotation), [&](int b) { return du_angular[b]; });
+  return greatest > Real(IterateParameters::kMaxRotation) ? Real(IterateParameters::kMaxRotation) / greatest : Real(1);
 }
 
 }  // namespace axion::solver

@@ -27,20 +27,16 @@
 #pragma once
 
 #include "engine/math/constants.hpp"
+#include "engine/problem/parameters.hpp"
 #include "engine/problem/residual.hpp"
 
 namespace axion::solver {
 
-inline constexpr double kLoopBias = 0.1;      // of a row's tolerance that a loop's compliance may take,
-inline constexpr double kRoundedBias = 0.75;  // and takes at most in float32, whose tolerance is that of rounding:
-inline constexpr double kRoundedLoad = 5000;  // m/s², a load of the row's own inertia that would take all of it,
-inline constexpr double kMostGive = 1e-2;     // of (J M⁻¹ Jᵀ)_ii
-inline constexpr double kLentInertia = 5;     // multiples of its own inertia that neighbours are taken to lend a body,
-inline constexpr double kSupportedInertia = 2;  // or of the inertia that BLENDED finds (supported_inertias)
 
 template <typename Real>
 AXION_HD constexpr Real joint_proximal() {
-  return std::numeric_limits<Real>::digits > 30 ? Real(1e-8) : Real(1e-6);
+  return std::numeric_limits<Real>::digits > 30 ? Real(JointProximalParameters::kDouble)
+                                                : Real(JointProximalParameters::kSingle);
 }
 
 // What turns a body: impulses of its joints at the iterate, and the inertias that resist.
@@ -71,8 +67,8 @@ AXION_HD inline void linearise_turning(const StepRules<Real>& rules, const Turni
   }
   // Where BLENDED weighs a joint at all, supported_inertia holds the inertias that bodies turn with.
   const math::Mat3<Real> lent = rules.joint_mode == JointMode::kBlended
-                                    ? Real(kSupportedInertia) * turning.supported_inertia[b]
-                                    : Real(kLentInertia) * turning.I_world[b];
+                                    ? Real(TurningParameters::kSupportedInertia) * turning.supported_inertia[b]
+                                    : Real(TurningParameters::kLentInertia) * turning.I_world[b];
   const math::Mat3<Real> held = S + (Real(1) / dt) * lent;
   matrices.K_geometric[b] = dt * (K * matrices.rotation_derivative[b] + model::positive_part(held) + Real(-1) * held);
 }
@@ -105,10 +101,11 @@ AXION_HD inline void ease_loop_lock(const StepRules<Real>& rules, const IterateR
                                     LinearisedRows<Real>& linear, bool is_soft, int row) {
   const Real proximal = joint_proximal<Real>() * rows.row_scale[row], lambda = rows.lambda[row];
   if (std::numeric_limits<Real>::digits < 30 && !rules.has_start_rows && !is_soft) {
-    const Real share = tolerance / (Real(kRoundedLoad) * rules.s.dt);
-    const Real give = (share < Real(kMostGive) ? share : Real(kMostGive)) * rows.row_scale[row];
+    const Real share = tolerance / (Real(LoopParameters::kRoundedLoad) * rules.s.dt);
+    const Real give =
+        (share < Real(LoopParameters::kMostGive) ? share : Real(LoopParameters::kMostGive)) * rows.row_scale[row];
     if (give > proximal) {
-      const Real most = Real(kRoundedBias) * tolerance, x = give * lambda / most,
+      const Real most = Real(LoopParameters::kRoundedBias) * tolerance, x = give * lambda / most,
                  cosine = Real(1) / std::sqrt(1 + x * x);
       const Real slope = give * cosine * cosine * cosine;
       linear.rhs[row] += most * x * cosine;
@@ -116,7 +113,7 @@ AXION_HD inline void ease_loop_lock(const StepRules<Real>& rules, const IterateR
       return;
     }
   }
-  const Real most = Real(kLoopBias) * tolerance;
+  const Real most = Real(LoopParameters::kBias) * tolerance;
   linear.compliance[row] += proximal;
   linear.rhs[row] += laws::clamp(proximal * lambda, -most, most);
 }

@@ -10,6 +10,7 @@
 #include "engine/constraints/force_steps.hpp"
 #include "engine/constraints/joint_rows.hpp"
 #include "engine/problem/equality_residual.hpp"
+#include "engine/problem/parameters.hpp"
 
 namespace axion::solver {
 
@@ -21,10 +22,6 @@ AXION_HD inline Real impulse_blend(model::JointMode joint_mode, ConstArray<Real>
   if (joint_mode == model::JointMode::kCurrent) return 1;
   return joint_mode == model::JointMode::kPrevious || !is_translation ? Real(0) : blend[j];
 }
-
-// m/s² or rad/s²: what the force of a closing lock may give what it holds before the lock gives. Then m for each m/s²
-// beyond, or rad for rad/s², and at most this share of (J M⁻¹ Jᵀ)_ii.
-inline constexpr double kRigidLoad = 5000, kStrain = 1e-9, kMostStrain = 1e-2;
 
 // What a unit impulse of a closing lock changes its velocity by: of its bodies alone, or with the joints that hold them
 // in the reference configuration where that is less, as of a hand that weighs next to nothing on its arm.
@@ -46,10 +43,11 @@ AXION_HD inline Real closing_scale(const model::ModelView<Real>& m, const model:
 template <typename Real>
 AXION_HD inline void put_closing_lock(Real dt, const IterateRows<Real>& rows, LockRows<Real>& locks,
                                       RowResiduals<Real>& residuals, int row, Real scale, Real residual) {
-  const Real most = Real(kRigidLoad) * dt / scale, lambda = rows.lambda[row];
+  const Real most = Real(LockParameters::kRigidLoad) * dt / scale, lambda = rows.lambda[row];
   locks.compliance[row] = 0;
   if (std::numeric_limits<Real>::digits < 30 && std::abs(lambda) > most) {
-    const Real share = Real(kStrain) / (dt * dt), bounded = share < Real(kMostStrain) ? share : Real(kMostStrain);
+    const Real share = Real(LockParameters::kStrain) / (dt * dt),
+               bounded = share < Real(LockParameters::kMostStrain) ? share : Real(LockParameters::kMostStrain);
     locks.compliance[row] = bounded * scale;
     residual += locks.compliance[row] * (lambda > 0 ? lambda - most : lambda + most);
   }
@@ -81,7 +79,7 @@ AXION_HD inline Real recovered_share(const model::StepSettings<Real>& s, ConstAr
     off = greater(off, std::abs(start_error[joint.lock_start + i]));
     if (i < joint.translation_lock_count) apart = off;
   }
-  if (!(share * off > Real(kLeastRecovery) * s.dt)) return share;
+  if (!(share * off > Real(LockParameters::kLeastRecovery) * s.dt)) return share;
   const Real most = greatest_recovery(s, off) * s.dt / off;
   const Real recovered = share < most ? share : most, fastest = constraints::fastest_pull(s) * s.dt;
   return recovered * apart > fastest ? fastest / apart : recovered;

@@ -29,11 +29,9 @@ AXION_HD_CALL UnitMotion<Real> unit_motion(const model::ModelView<Real>& m, cons
   if (axis < joint.slide_count) {
     return {joint_index, false, math::rotate(q_M0, constraints::slide_direction(joint, axis)), {}};
   }
-  const int hinge = axis - joint.slide_count, first = joint.axis_start + joint.slide_count;
-  Real near[3] = {};
-  for (int k = 0; k < joint.hinge_count; ++k) near[k] = w.axis_position[first + k] - m.axes[first + k].reference;
+  const int hinge = axis - joint.slide_count;
   constraints::Chain<Real> chain;
-  constraints::evaluate_chain<constraints::JointParts::kRows>(joint, q_M0, w.q[joint.child], near, chain);
+  constraints::evaluate_chain<constraints::JointParts::kRows>(m, joint, q_M0, w.q[joint.child], w.axis_position, chain);
   UnitMotion<Real> motion{joint_index, true, chain.a[hinge],
                           w.x[joint.child] + math::rotate(w.q[joint.child], joint.p_CA)};
   for (int k = hinge; k < chain.offset_count; ++k) motion.p -= chain.offset[k];

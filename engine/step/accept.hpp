@@ -16,7 +16,7 @@
 
 namespace axion::step {
 
-using constraints::kDeep;
+using constraints::OverlapParameters;
 
 // contact_margin without what soft contacts add to it (suit_settings).
 template <typename Real>
@@ -100,7 +100,7 @@ AXION_HD_CALL void accept(const Team& team, const solver::Problem<Real>& p) {
   const Real joint_error = team.template max<Real>(p.m.joint_count, [&](int j) {
     return constraints::goes_by_law<Real>(p.m, w, p.m.joints[j]) ? Real(0) : w.step.anchor_error[j];
   });
-  const Real least = Real(kDeep) * deep_margin(p.m, p.s);
+  const Real least = Real(OverlapParameters::kDeep) * deep_margin(p.m, p.s);
   const Real penetration = team.template max<Real>(p.contact_count, [&](int i) {
     const Real depth = -w.contact_gap[i];
     if (depth < least) return depth;

@@ -8,10 +8,9 @@
 
 #include "engine/newton/giving.hpp"
 #include "engine/step/accept.hpp"
+#include "engine/step/parameters.hpp"
 
 namespace axion::step {
-
-inline constexpr double kTurnedIn = 0.5;  // of contact_margin: what turning may add to an overlap in a step
 
 // Of the contacts that a step leaves deep: bits of its outcome. They stay where they come apart at less than half of
 // depenetration_velocity and would take longer than kPartingTime; soft ones, which bodies press into each other as they
@@ -47,9 +46,10 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
   overlap.stays = any([&](int, Real before, Real after) { return stays(before, after); });
   if (p.m.is_soft) {
     overlap.is_held = overlap.stays && !(p.s.push_share > Real(0));
-    overlap.grows = p.s.push_share < Real(1) && any([&](int, Real before, Real after) {
-                      return before > p.s.contact_margin && after - before > Real(0.1) * least;
-                    });
+    overlap.grows =
+        p.s.push_share < Real(1) && any([&](int, Real before, Real after) {
+          return before > p.s.contact_margin && after - before > Real(OverlapOutcomeParameters::kGrowth) * least;
+        });
     return overlap;
   }
   const Real load = overlap.stays ? solver::greatest_load(team, p) : Real(0);
@@ -62,10 +62,10 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
                     });
   const auto gives = [&](int i) { return w.contact_rebound[i] == Real(constraints::kGivingWay); };
   overlap.grows = any([&](int i, Real before, Real after) {
-    return !gives(i) && after > least + give(i) && after - before > Real(0.1) * least;
+    return !gives(i) && after > least + give(i) && after - before > Real(OverlapOutcomeParameters::kGrowth) * least;
   });
-  overlap.grows = overlap.grows ||
-                  solved_depth - collide::depth_at_start(team, w, search) > Real(kTurnedIn) * deep_margin(p.m, p.s);
+  overlap.grows = overlap.grows || solved_depth - collide::depth_at_start(team, w, search) >
+                                       Real(OverlapOutcomeParameters::kTurnedIn) * deep_margin(p.m, p.s);
   if (!solver::any_gives(team, solver::deep_contacts(p))) return overlap;
   overlap.is_held =
       overlap.is_held || any([&](int i, Real, Real) {
@@ -81,7 +81,7 @@ AXION_HD_RARE Overlap find_overlap(const Team& team, const solver::Problem<Real>
     const Real given = deepest([&](int i) { return -w.contact_gap[i]; });
     if (!(given > least)) continue;
     const Real before = deepest([&](int i) { return -w.contacts[i].gap; });
-    overlap.grows = overlap.grows || given - before > Real(0.1) * least;
+    overlap.grows = overlap.grows || given - before > Real(OverlapOutcomeParameters::kGrowth) * least;
   }
   return overlap;
 }

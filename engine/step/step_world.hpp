@@ -61,7 +61,7 @@ AXION_HD inline SolvedContacts<Real> solve_contacts(const Team& team, solver::Pr
     giving = p.s.giving;
     solved = p.contact_count;
     const int missed = collide::find_missed(team, p.m, p.w, p.s, contacts);
-    if (missed > 0 && review < collide::kReviews && contacts.count < p.m.contact_capacity) {
+    if (missed > 0 && review < collide::ReviewParameters::kReviews && contacts.count < p.m.contact_capacity) {
       solver::keep_contacts(team, p);
       collide::add_missed(team, p.m, p.w, review, missed, contacts);
       continue;
@@ -119,7 +119,7 @@ AXION_HD inline void step_world(const Team& team, const model::ModelView<Real>& 
   record_residuals(team, problem);
   const Real depth = ok ? collide::solved_depth(team, m, w, settings, contacts) : Real(0);
   if (ok) accept(team, problem);
-  const Real least = Real(kDeep) * deep_margin(m, settings);
+  const Real least = Real(OverlapParameters::kDeep) * deep_margin(m, settings);
   Overlap overlap;
   if (ok && (depth > least || Real(w.record->max_penetration) > least)) {
     overlap = find_overlap(team, problem, contacts, depth, least);

@@ -16,8 +16,6 @@
 
 namespace axion::team {
 
-inline constexpr int kMaxCooperativeThreads = 256;
-
 // Bytes that the threads of one team share, for their reductions: a double a lane and a thread. Little, as a block of
 // one warp has a sixteenth of a multiprocessor's shared memory.
 AXION_HD constexpr std::size_t cooperative_bytes(int threads) {

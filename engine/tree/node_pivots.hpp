@@ -7,6 +7,7 @@
 #pragma once
 
 #include "engine/tree/node_factors.hpp"
+#include "engine/tree/parameters.hpp"
 #include "engine/tree/tree_nodes.hpp"
 
 namespace axion::solver {
@@ -14,7 +15,7 @@ namespace axion::solver {
 // The pivot of a body's node, at least this in magnitude.
 template <typename Real>
 AXION_HD inline Real bounded_body_pivot(Real pivot) {
-  const Real least = std::numeric_limits<Real>::min() * Real(1e6);
+  const Real least = std::numeric_limits<Real>::min() * Real(FactorParameters::kLeastPivot);
   if (std::abs(pivot) >= least) return pivot;
   return pivot < 0 ? -least : least;
 }

@@ -15,6 +15,7 @@
 #include "engine/problem/body_matrix.hpp"
 #include "engine/problem/impulses.hpp"
 #include "engine/tree/node_factors.hpp"
+#include "engine/tree/parameters.hpp"
 #include "engine/tree/tree_nodes.hpp"
 
 namespace axion::solver {
@@ -264,7 +265,8 @@ AXION_HD inline void assemble_rhs(const Problem<Real>& p, const TreeRhs<Real>& g
 // products are normal numbers; the entries themselves are of the order of one, or of a body's mass.
 template <typename Real>
 AXION_HD constexpr Real least_factor() {
-  return std::numeric_limits<Real>::digits > 30 ? Real(1e-154) : Real(1e-20);
+  return std::numeric_limits<Real>::digits > 30 ? Real(FactorParameters::kLeastFactorDouble)
+                                                : Real(FactorParameters::kLeastFactorSingle);
 }
 
 // A node's matrix of zeros, with rows of the identity where it has no unknown (node_factors.hpp).

@@ -53,7 +53,7 @@ AXION_HD_CALL void respond(const solver::Problem<Real>& p, int part) {
       }
       continue;
     }
-    const int n = freedoms(p.m.joints[p.m.bodies[b].joint]), parent = p.m.bodies[b].parent;
+    const int n = constraints::joint_freedoms(p.m.joints[p.m.bodies[b].joint]), parent = p.m.bodies[b].parent;
     Part q[6];
     for (int r = 0; r < 6; ++r) q[r] = load(body, r);
     for (int k = 0; k < n; ++k) {
@@ -74,7 +74,7 @@ AXION_HD_CALL void respond(const solver::Problem<Real>& p, int part) {
   for (int b = 0; b < p.m.body_count; ++b) {
     const TreeBody<Real> body = tree_body(p, b);
     if (p.m.bodies[b].joint < 0) continue;
-    const int n = freedoms(p.m.joints[p.m.bodies[b].joint]), parent = p.m.bodies[b].parent;
+    const int n = constraints::joint_freedoms(p.m.joints[p.m.bodies[b].joint]), parent = p.m.bodies[b].parent;
     Part change[6] = {}, before[6] = {};
     if (parent >= 0) {
       const TreeBody<Real> of = tree_body(p, parent);

@@ -36,7 +36,7 @@ AXION_HD_CALL bool are_trees(const Team& team, const solver::Problem<Real>& p) {
   if (p.m.slack_tendon_count > 0 && !tendons_are_idle(team, p)) return false;
   return !(team.template max<Real>(p.m.joint_count, [&](int j) {
     const model::JointData<Real>& joint = p.m.joints[j];
-    const int rows = joint.translation_lock_count + joint.rotation_lock_count + freedoms(joint);
+    const int rows = joint.translation_lock_count + joint.rotation_lock_count + constraints::joint_freedoms(joint);
     return rows == 6 && !constraints::gives_way<Real>(p.m, p.w, joint) ? Real(0) : Real(1);
   }) > 0);
 }
@@ -68,31 +68,23 @@ AXION_HD_CALL void set_joint(const solver::Problem<Real>& p, int j) {
   using math::Vec3;
   const auto& w = p.w;
   const model::JointData<Real>& joint = p.m.joints[j];
-  const int child = joint.child, parent = joint.parent, hinges = joint.is_ball ? 3 : joint.hinge_count,
+  const int child = joint.child, parent = joint.parent, hinges = constraints::turn_count(joint),
             first = joint.axis_start + joint.slide_count;
   const TreeBody<Real> body = tree_body(p, child);
   const math::Quat<Real> q_M0 = (parent < 0 ? math::Quat<Real>{} : w.q[parent]) * joint.q_PM0;
   constraints::Chain<Real> chain;
-  chain.offset_count = 0;
-  if (joint.is_ball) {
-    for (int k = 0; k < hinges; ++k) {
-      chain.a[k] = chain.dual[k] =
-          Vec3<Real>{k == 0 ? Real(1) : Real(0), k == 1 ? Real(1) : Real(0), k == 2 ? Real(1) : Real(0)};
-    }
-    if (joint.has_cone && p.m.axes[first].armature > 0) {  // as the step had them, along which armature pushed
-      const model::Row<Real>* rows = w.row_start + p.m.axis_base() + first;
-      for (int k = 0; k < hinges; ++k) chain.a[k] = chain.dual[k] = rows[k].k_a;
-    } else if (joint.has_cone) {
+  constraints::turning_axes(p.m, w, joint, q_M0, chain);
+  if (joint.is_ball && joint.has_cone) {
+    if (p.m.axes[first].armature > 0) {  // as the step had them, along which armature pushed
+      for (int k = 0; k < hinges; ++k) chain.a[k] = w.row_start[p.m.axis_base() + first + k].k_a;
+    } else {
       Real turn[3];
       constraints::turn_ball(true, q_M0, w.q[child], chain.a, turn);
-      for (int k = 0; k < hinges; ++k) chain.dual[k] = chain.a[k];
     }
-  } else {
-    Real near[3] = {};
-    for (int k = 0; k < hinges; ++k) near[k] = w.axis_position[first + k] - p.m.axes[first + k].reference;
-    constraints::evaluate_chain<constraints::JointParts::kRows>(joint, q_M0, w.q[child], near, chain);
+    for (int k = 0; k < hinges; ++k) chain.dual[k] = chain.a[k];
   }
-  const bool planar = hinges == 3 && std::abs(math::dot(chain.a[0], math::cross(chain.a[1], chain.a[2]))) < Real(1e-2);
+  const bool planar = hinges == 3 && std::abs(math::dot(chain.a[0], math::cross(chain.a[1], chain.a[2]))) <
+                                         Real(constraints::AxisParameters::kLeastDeterminant);
   body.is_lost() = planar ? Real(1) : Real(0);  // as constraints::chain_duals has it
   Vec3<Real> linear = w.v[child],
              angular = w.omega[child];  // of the child as its parent sees it, less what its axes do
@@ -101,11 +93,8 @@ AXION_HD_CALL void set_joint(const solver::Problem<Real>& p, int j) {
     angular -= w.omega[parent];
   }
   const Vec3<Real> turning = angular;
-  Vec3<Real> arm = math::rotate(w.q[child], joint.p_CA);  // to the anchor of each hinge, the last first
-  for (int k = hinges - 1; k >= 0; --k) {
-    if (k < chain.offset_count) arm -= chain.offset[k];
+  constraints::for_each_swing(w, joint, chain, [&](int k, const Vec3<Real>& swing) {
     const Real rate = math::dot(chain.dual[k], turning);
-    const Vec3<Real> swing = math::cross(arm, chain.a[k]);
     store_pair(body.axis(joint.slide_count + k), swing, chain.a[k]);
     linear -= rate * swing, angular -= rate * chain.a[k];
     if (joint.axis_count > 0) {
@@ -113,7 +102,7 @@ AXION_HD_CALL void set_joint(const solver::Problem<Real>& p, int j) {
     } else {
       body.gain()[k] = body.push()[k] = 0;
     }
-  }
+  });
   const Vec3<Real> sliding = linear;
   for (int k = 0; k < joint.slide_count; ++k) {
     const Real rate = math::dot(math::rotate(q_M0, joint.slide_dual[k]), sliding);
@@ -271,7 +260,7 @@ AXION_HD AXION_INLINED inline void pass_on(const Team& team, const TreeBody<Real
 // change.
 template <typename Real, typename Team>
 AXION_HD_CALL void pass_to_parent(const Team& team, const solver::Problem<Real>& p, int b) {
-  const int axes = freedoms(p.m.joints[p.m.bodies[b].joint]), parent = p.m.bodies[b].parent;
+  const int axes = constraints::joint_freedoms(p.m.joints[p.m.bodies[b].joint]), parent = p.m.bodies[b].parent;
   const TreeBody<Real> body = tree_body(p, b);
   const auto pass = [&](auto n) {
     meet_axes<n>(team, body);
@@ -315,7 +304,7 @@ AXION_HD inline void change_body(const solver::Problem<Real>& p, int b) {
   const TreeBody<Real> body = tree_body(p, b);
   Real* change = body.change();
   if (p.m.bodies[b].joint < 0) return;
-  const int n = freedoms(p.m.joints[p.m.bodies[b].joint]), parent = p.m.bodies[b].parent;
+  const int n = constraints::joint_freedoms(p.m.joints[p.m.bodies[b].joint]), parent = p.m.bodies[b].parent;
   Real before[solver::kPanelWidth] = {};
   if (parent >= 0) {
     const Real* of = tree_body(p, parent).change();

@@ -69,12 +69,6 @@ AXION_HD_SMALL inline Real dot_six(const Real* a, const Real* b) {
   return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) + (a[4] * b[4] + a[5] * b[5]);
 }
 
-// Columns of S. A ball's axes need not be there, as nothing may act along them.
-template <typename Real>
-AXION_HD inline int freedoms(const model::JointData<Real>& joint) {
-  return joint.is_ball ? 3 : joint.axis_count;
-}
-
 // Whether contact i, or a moment, holds two bodies. Needs note_touches.
 template <typename Real>
 AXION_HD inline bool links_bodies(const solver::Problem<Real>& p, int i) {

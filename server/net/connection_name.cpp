@@ -4,8 +4,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <cstring>
-
 #include "absl/strings/str_cat.h"
 
 namespace axion::server::net {

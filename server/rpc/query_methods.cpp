@@ -1,6 +1,5 @@
 // CastRays, GetDistances, GetDynamics: queries of worlds between steps.
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <utility>
 

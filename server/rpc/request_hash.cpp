@@ -3,7 +3,6 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <cstring>
 #include <memory>
 
 #include <google/protobuf/io/coded_stream.h>

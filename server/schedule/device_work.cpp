@@ -1,6 +1,5 @@
 // Work at the device beside steps, in pieces.
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "server/schedule/launch_plan.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "absl/container/flat_hash_map.h"

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -32,14 +31,6 @@ Pass whole(F work, bool changes = false) {
           .run = [work = std::move(work)](Engine& engine, std::size_t, std::size_t) { return work(engine); },
           .beside = false,
           .changes = changes};
-}
-
-// All of them at once.
-inline absl::Status do_all(Engine& engine, std::span<const Pass> passes) {
-  for (const Pass& pass : passes) {
-    if (absl::Status status = pass.run(engine, 0, pass.count); !status.ok()) return status;
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace axion::server::schedule

@@ -199,7 +199,23 @@ class BrokenHouse(unittest.TestCase):
                 self.assertEqual(self.added_findings(f'engine/{room}/extra.hpp', f'#pragma once\n{text}\n'), [], text)
         text = '#pragma once\nstruct S {\n  static constexpr double kShare = 3e-5;\n};\n'
         self.assertEqual(self.added_findings('engine/newton/parameters.hpp', text), [])
-        self.assertEqual(self.added_findings('engine/tree/extra.hpp', text), [])
+        self.assertEqual(self.added_findings('engine/readout/extra.hpp', text), [])
+
+    def test_number_outside_the_parameters_of_a_room_with_sizes_of_its_own_is_refused(self):
+        for room in ('collide', 'constraints', 'problem', 'step', 'tree'):
+            for text in ('inline constexpr double kShare = 3e-5;', 'if (x > Real(0.1) * y) return;', 'x = Real(1.0);'):
+                findings = self.added_findings(f'engine/{room}/extra.hpp', f'#pragma once\n{text}\n')
+                self.assertEqual([f[1] for f in findings], ['number'], text)
+                self.assertEqual(self.added_findings(f'engine/{room}/parameters.hpp', f'#pragma once\n{text}\n'), [], text)
+            for text in ('inline constexpr int kRounds = 10;', 'x = Real(0.5) * y;', '// at 0.1 of its share', 'x = Real(2) * y;'):
+                self.assertEqual(self.added_findings(f'engine/{room}/extra.hpp', f'#pragma once\n{text}\n'), [], text)
+
+    def test_exceptions_to_the_rule_of_numbers_only_become_fewer(self):
+        self.assertLessEqual(check_architecture.NUMBER_EXCEPTIONS, {
+            'engine/constraints/contact_function.hpp', 'engine/constraints/friction.hpp', 'engine/problem/linearise.hpp'})
+        with unittest.mock.patch.object(check_architecture, 'NUMBER_EXCEPTIONS', {'engine/tree/extra.hpp'}):
+            self.assertEqual(self.added_findings('engine/tree/extra.hpp', '#pragma once\ndouble x = 0.1;\n'), [])
+            self.assertIn('NUMBER_EXCEPTIONS', self.added_findings('engine/tree/extra.hpp', '#pragma once\n')[0][2])
 
     def test_exceptions_to_the_platform_rule_only_become_fewer(self):
         self.assertLessEqual(check_architecture.PLATFORM_EXCEPTIONS, {

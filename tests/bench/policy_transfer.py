@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
-import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import axion

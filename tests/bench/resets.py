@@ -8,11 +8,9 @@ package axion, haproxy and openssl.
 
 import argparse
 import multiprocessing
-import os
 import pathlib
 import re
 import ssl
-import subprocess
 import sys
 import tempfile
 import time

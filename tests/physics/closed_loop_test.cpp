@@ -134,7 +134,7 @@ TYPED_TEST(FourBarWindows, swing_through_their_singular_pose_and_stay_parallel) 
   // gap, and so much the angles of rods of 1 m. Over 1 s 1000 steps of ε · 1 m come together to 1.2e-4 m with one sign,
   // five times that in R. Lying flat, verticals may be √(2δ) apart where lengths are known to δ, which a step would
   // take up with √(2δ)/h, 1 rad/s at 1 ms and δ = 4ε · 1 m. Loops give way by what rounding leaves of a length, and
-  // what is left of that is √(δ kRoundedLoad)/2 (problem/linearise.hpp), 0.05 rad/s for δ = 16ε · 1 m at any h.
+  // what is left of that is √(δ kRoundedLoad)/2 (problem/parameters.hpp), 0.05 rad/s for δ = 16ε · 1 m at any h.
   const double rounding = 1000 * epsilon<float>(), gap = 64 * epsilon<float>();
   const Validation<Real> row("four-bar windows");
   for (const auto& [mode, name] : kModes) {

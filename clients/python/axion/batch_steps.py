@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from axion import results, tensors
@@ -13,7 +11,6 @@ from axion.batch_writes import BatchWrites
 from axion.task import TaskResult
 from axion.tensors import Worlds
 from axion.texts import documented_call
-from axion.v1 import simulation_pb2
 
 
 class BatchCalls(BatchWrites):

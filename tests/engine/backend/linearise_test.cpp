@@ -136,14 +136,7 @@ TEST(Linearise, matrices_are_those_of_states_that_are_set_and_stepped) {
 }
 
 TEST(Linearise, sensors_have_their_matrices) {
-  SceneSpec scene = robot();
-  for (const model::SensorKind kind :
-       {model::SensorKind::kGyro, model::SensorKind::kAccelerometer, model::SensorKind::kFramePosition}) {
-    model::SensorSpec sensor;
-    sensor.kind = kind, sensor.name = "s" + std::to_string(static_cast<int>(kind)), sensor.frame.body = 3;
-    scene.sensors.push_back(sensor);
-  }
-  Linearised f(scene);
+  Linearised f(robot_with_sensors());
   bend(*f.batch);
   const std::vector<double> control{0.4, 0.3};
   LinearisationSpec spec;

@@ -66,6 +66,18 @@ inline model::SceneSpec robot() {
   return scene;
 }
 
+// The robot with sensors of a turn, a force and a place on its fourth body.
+inline model::SceneSpec robot_with_sensors() {
+  model::SceneSpec scene = robot();
+  for (const model::SensorKind kind :
+       {model::SensorKind::kGyro, model::SensorKind::kAccelerometer, model::SensorKind::kFramePosition}) {
+    model::SensorSpec sensor;
+    sensor.kind = kind, sensor.name = "s" + std::to_string(static_cast<int>(kind)), sensor.frame.body = 3;
+    scene.sensors.push_back(sensor);
+  }
+  return scene;
+}
+
 inline BatchSpec tight_spec(std::shared_ptr<const Model> model, int worlds) {
   BatchSpec spec = batch_spec(std::move(model), worlds);
   spec.options.tolerance = 1e-11, spec.options.max_newton_iterations = 100;

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "engine/backend/snapshot.hpp"
-#include "engine/base/hash.hpp"
 #include "tests/engine/backend/scenes.hpp"
 #include "tests/engine/newton/solver_scenes.hpp"
 
@@ -32,12 +31,7 @@ std::string as_version_1(std::string bytes, const Model& model) {
   bytes.erase(from, cut);
   header.version = 1, header.bytes -= cut;
   std::memcpy(bytes.data(), &header, sizeof(header));
-  const std::size_t end = bytes.size() - 9;
-  Hash hash;
-  hash.add(std::span(reinterpret_cast<const std::byte*>(bytes.data()), end));
-  const std::uint64_t sum = hash.value();
-  std::memcpy(bytes.data() + end, &sum, sizeof(sum));
-  return bytes;
+  return signed_again(std::move(bytes));
 }
 
 TEST(Snapshot, of_an_engine_that_eased_nothing_goes_on_with_the_same_bits) {

@@ -1,12 +1,16 @@
 // Scenes and short cuts for the tests of the backend.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "engine/base/hash.hpp"
 #include "engine/engine.hpp"
 
 namespace axion::testing {
@@ -18,6 +22,16 @@ T take(Result<T> result) {
   return std::move(result).value();
 }
 void check(const Status& status);
+
+// A snapshot whose bytes were changed on purpose, with their checksum.
+inline std::string signed_again(std::string bytes) {
+  const std::size_t end = bytes.size() - 9;
+  Hash hash;
+  hash.add(std::span(reinterpret_cast<const std::byte*>(bytes.data()), end));
+  const std::uint64_t sum = hash.value();
+  std::memcpy(bytes.data() + end, &sum, sizeof(sum));
+  return bytes;
+}
 
 // A free box and a free sphere that fall on a plane.
 model::SceneSpec box_and_sphere();

@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "engine/backend/snapshot.hpp"
-#include "engine/base/hash.hpp"
 #include "engine/import/mjcf.hpp"
 #include "tests/engine/backend/scenes.hpp"
 
@@ -97,16 +96,6 @@ std::string everything(const Batch& batch, int world) {
 void step_all(Engine& engine, Batch& batch, int steps, double push) {
   const std::size_t controls = batch.spec().model->info().actuators.size();
   step(engine, batch, steps, std::vector<double>(batch.spec().world_count * controls, push));
-}
-
-// The checksum of bytes that somebody changed on purpose.
-std::string signed_again(std::string bytes) {
-  const std::size_t end = bytes.size() - 9;
-  Hash hash;
-  hash.add(std::span(reinterpret_cast<const std::byte*>(bytes.data()), end));
-  const std::uint64_t sum = hash.value();
-  std::memcpy(bytes.data() + end, &sum, sizeof(sum));
-  return bytes;
 }
 
 bool emulated() { return cpu_engine()->device().kind == "cuda"; }

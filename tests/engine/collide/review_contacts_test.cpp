@@ -154,7 +154,7 @@ TYPED_TEST(ReviewContacts, the_last_review_takes_all_candidates) {
   std::mt19937 random(4);
   model::SceneSpec scene = strewn_balls(3, random);
   for (int i = 0; i < 3; ++i) scene.bodies[i].X_WB.position = {i == 0 ? -0.5 : i == 1 ? 0 : 2 * kBall + 1e-3, 0, 0};
-  for (const int number : {0, collide::kReviews - 1}) {
+  for (const int number : {0, collide::ReviewParameters::kReviews - 1}) {
     Searched<TypeParam> s(scene, 0, 0, random);
     s.world.world().v_plus[0] = {8, 0, 0};  // 0.4 m in the step, 0.1 m into the second
     s.world.world().v[1] = s.world.world().v_plus[1] = {-1, 0, 0};

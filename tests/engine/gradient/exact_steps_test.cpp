@@ -213,14 +213,7 @@ TEST(ExactSteps, a_spring_of_a_ball_at_its_reference_is_answered_by_differences)
 }
 
 TEST(ExactSteps, sensors_have_exact_matrices) {
-  SceneSpec scene = robot();
-  for (const model::SensorKind kind :
-       {model::SensorKind::kGyro, model::SensorKind::kAccelerometer, model::SensorKind::kFramePosition}) {
-    model::SensorSpec sensor;
-    sensor.kind = kind, sensor.name = "s" + std::to_string(static_cast<int>(kind)), sensor.frame.body = 3;
-    scene.sensors.push_back(sensor);
-  }
-  Moving f(scene, {0.4, 0.3});
+  Moving f(robot_with_sensors(), {0.4, 0.3});
   bend(*f.batch);
   const Answer exact = f.answer(LinearisationMethod::kExact, 1e-6);
   const Answer one = f.answer(LinearisationMethod::kDifferences, 1e-4),

@@ -4,22 +4,33 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 
 #include "server/schedule/failure.hpp"
+#include "server/schedule/pass.hpp"
 #include "server/schedule/step_batcher.hpp"
 #include "server/schedule/world_work.hpp"
 #include "tests/server/fake_engine.hpp"
 
 namespace axion::server::testing {
+
+// All passes at once.
+inline absl::Status do_all(Engine& engine, std::span<const schedule::Pass> passes) {
+  for (const schedule::Pass& pass : passes) {
+    if (absl::Status status = pass.run(engine, 0, pass.count); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
 
 class RecordingObserver final : public schedule::Observer {
  public:

@@ -18,7 +18,7 @@ class InitialNoise : public ScheduleTest {
   }
   void reset(const Handle& batch, std::vector<std::int32_t> worlds, std::vector<std::uint64_t> seeds) {
     const auto passes = schedule::change_passes(batch, {.worlds = worlds, .state = {}, .keyframe = -1, .seeds = seeds});
-    EXPECT_TRUE(on_device(batch, [&](Engine& e, schedule::BatchHandle*) { return schedule::do_all(e, passes); }).ok());
+    EXPECT_TRUE(on_device(batch, [&](Engine& e, schedule::BatchHandle*) { return do_all(e, passes); }).ok());
   }
 };
 

@@ -75,7 +75,7 @@ TEST_F(Stretches, a_snapshot_has_the_outcome_of_the_whole_request) {
   StateUpdate state;
   state.snapshots = {"the fake engine takes any"};
   const auto passes = schedule::change_passes(batch, {.worlds = {1}, .state = state});
-  EXPECT_TRUE(on_device(batch, [&](Engine& e, schedule::BatchHandle*) { return schedule::do_all(e, passes); }).ok());
+  EXPECT_TRUE(on_device(batch, [&](Engine& e, schedule::BatchHandle*) { return do_all(e, passes); }).ok());
   EXPECT_EQ(batch->carried_outcome[1], std::uint32_t{kConverged}) << "the snapshot has the whole outcome";
   batcher.reset();
 }

@@ -136,11 +136,6 @@ def hull(points: npt.ArrayLike) -> Mesh:
     return _flat(given, np.array(faces, dtype=np.int64).reshape(-1, 3))
 
 
-def _smooth(mesh: Any) -> Mesh:
-    return Mesh(np.asarray(mesh.vertices, np.float64), np.asarray(mesh.vertex_normals, np.float64),
-                np.asarray(mesh.faces, np.int64))
-
-
 @functools.lru_cache(maxsize=256)
 def _primitive(kind: int, x: float, y: float, z: float, detail: int) -> Mesh | None:
     if kind == scene_pb2.SHAPE_KIND_SPHERE or kind == scene_pb2.SHAPE_KIND_ELLIPSOID:
