@@ -32,7 +32,6 @@
 
 namespace axion::solver {
 
-
 template <typename Real>
 AXION_HD constexpr Real joint_proximal() {
   return std::numeric_limits<Real>::digits > 30 ? Real(JointProximalParameters::kDouble)

@@ -101,7 +101,7 @@ TYPED_TEST(ColouredSweeps, every_contact_has_one_place_and_no_colour_moves_a_bod
     std::set<int> seen;
     for (const auto& colour : colours) seen.insert(colour.begin(), colour.end());
     EXPECT_EQ(int(seen.size()), p.contact_count);
-    EXPECT_EQ(std::count_if(p.w.sweeps.coloured_contact, p.w.sweeps.coloured_contact + kLanes * all.groups,
+    EXPECT_EQ(std::count_if(p.w.sweeps.coloured_contact.begin(), p.w.sweeps.coloured_contact + kLanes * all.groups,
                             [](int i) { return i >= 0; }),
               p.contact_count)
         << "one place each";
