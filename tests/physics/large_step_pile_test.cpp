@@ -79,7 +79,7 @@ Overlap overlap_of(const testing::SingleWorld<Real>& world) {
                                             pose_of(world, b), Real(0), points);
     double depth = 0;
     for (int k = 0; k < found; ++k) depth = std::max(depth, -double(points[k].gap));
-    const bool named = std::any_of(w.contacts, w.contacts + world.record().contact_count,
+    const bool named = std::any_of(w.contacts.begin(), w.contacts + world.record().contact_count,
                                    [&](const model::Contact<Real>& c) { return c.pair == i; });
     overlap.deepest = std::max(overlap.deepest, depth);
     if (!named) overlap.unnamed = std::max(overlap.unnamed, depth);

@@ -208,7 +208,7 @@ void guess_impulses(World& world, const World& stepped, double greatest, std::mt
     for (int k = 0; k < 3; ++k) friction[k] = (2 * unit(random) - 1) * normal;
     guesses.push_back({c.pair, c.feature, normal, last < 0 ? 0 : w.warm[last].approach, friction});
   }
-  std::copy(guesses.begin(), guesses.end(), w.warm);
+  std::copy(guesses.begin(), guesses.end(), w.warm.begin());
   w.warm_count[0] = static_cast<int>(guesses.size());
 }
 

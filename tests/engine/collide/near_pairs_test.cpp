@@ -51,7 +51,7 @@ TYPED_TEST(NearPairs, spheres_come_near_where_the_least_distance_along_their_way
 // Contacts of two shapes a share of the step later, along given velocities.
 template <typename Real>
 int contacts_later(const model::ModelView<Real>& m, const model::WorldView<Real>& w, const model::PairData<Real>& pair,
-                   const math::Vec3<Real>* v, const model::StepSettings<Real>& s, Real share) {
+                   ConstArray<math::Vec3<Real>> v, const model::StepSettings<Real>& s, Real share) {
   const auto pose = [&](int i) {
     const model::ShapeData<Real>& shape = m.shapes[i];
     if (shape.body < 0) return collide::ShapePose<Real>{w.collide.shape_centre[i], w.collide.shape_axes[i]};
