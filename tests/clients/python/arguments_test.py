@@ -49,7 +49,7 @@ class Arguments(AxiondCase):
     def calls(self, of):
         """Calls of an object and their parameters, with what else they want."""
         for name in sorted(dir(of)):
-            others = ("close", "client", "member_after_loss", "begin_episodes", "step_task", "answer", "frames")
+            others = ("close", "client", "member_after_loss", "begin_episodes", "begin_groups", "step_task", "answer", "frames")
             if name.startswith("_") or name in others or not callable(getattr(of, name)):
                 continue
             call = getattr(of, name)
