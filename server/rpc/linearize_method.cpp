@@ -103,6 +103,11 @@ struct LinearizeWork {
     if (engine.device().kind != "cpu") return absl::OkStatus();
     return memory.grow(made->memory_bytes(), "the worlds that are stepped for the linearisation");
   }
+  // Gives back what it holds, before the call is answered: the next one may ask for as much.
+  void end() {
+    made.reset();
+    [[maybe_unused]] const schedule::MemoryHold given_back = std::move(memory);
+  }
 };
 
 }  // namespace
@@ -147,11 +152,13 @@ void SimulationService::Linearize(UnaryCall* call, const v1::LinearizeRequest* r
     if (request->has_difference()) work->spec.difference = request->difference();
     work->out = *out, work->memory = call->memory().another();
     const auto begin = [work, batch](Engine& engine) { return work->begin(engine, *batch); };
-    const auto go_on = [work](Engine&, std::size_t first, std::size_t last) {
-      return from_query(work->made->run(first, last));
-    };
     const std::size_t items = linearisation_items(parts_.batcher.device(), info, static_cast<std::size_t>(sizes.worlds),
                                                   static_cast<std::size_t>(sizes.steps));
+    const auto go_on = [work, items](Engine&, std::size_t first, std::size_t last) {
+      absl::Status done = from_query(work->made->run(first, last));
+      if (last == items) work->end();
+      return done;
+    };
     return Work{schedule::whole(begin), {.count = items, .run = go_on}};
   };
   with_batch(call, request->batch(), schedule::Effect::kReads, prepare);

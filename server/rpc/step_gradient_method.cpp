@@ -184,6 +184,11 @@ struct GradientWork {
     if (engine.device().kind != "cpu") return absl::OkStatus();
     return memory.grow(made->memory_bytes(), "the worlds that are stepped for the gradient");
   }
+  // Gives back what it holds, before the call is answered: the next one may ask for as much.
+  void end() {
+    made.reset();
+    [[maybe_unused]] const schedule::MemoryHold given_back = std::move(memory);
+  }
 };
 
 }  // namespace
@@ -214,8 +219,10 @@ void SimulationService::StepGradient(UnaryCall* call, const v1::StepGradientRequ
     work->spec.worlds = *std::move(worlds), work->spec.start = *std::move(start);
     work->out = *std::move(out), work->memory = call->memory().another();
     const auto begin = [work, batch](Engine& engine) { return work->begin(engine, *batch); };
-    const auto go_on = [work](Engine&, std::size_t first, std::size_t last) {
-      return from_query(work->made->run(first, last));
+    const auto go_on = [work, items](Engine&, std::size_t first, std::size_t last) {
+      absl::Status done = from_query(work->made->run(first, last));
+      if (last == items) work->end();
+      return done;
     };
     return Work{schedule::whole(begin), {.count = items, .run = go_on}};
   };
