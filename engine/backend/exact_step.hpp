@@ -46,7 +46,7 @@ class ExactStep {
   static constexpr std::size_t kColumns = 8;
   LawWithoutDerivative find_columns(std::size_t first, double difference, const StepMatrices& out);
 
-  // What products are taken by besides coordinates and controls, always the same inputs; `numbers` are those that the
+  // What products are taken by besides coordinates and controls, always the same inputs; `numbers` are the values that the
   // worlds were given. Nothing where this was done since.
   Status set_inputs(const std::vector<GradientInput>& inputs, const std::vector<double>& numbers);
   // Products with the cotangents of what the step leaves: of coordinates and controls, then of the inputs, one after

@@ -83,7 +83,7 @@ struct CollideScratch {
   Array<int> bucket_start{"bucket_start", kBucketEnds, Heat{122}};
   Array<int> near_start{"near_start", kGridShapeEnds, Heat{124}};  // pairs found with each as their lower shape,
   Array<std::uint32_t> pair_found{"pair_found", (kRowSlots * kGridShapes), Heat{130}};  // those pairs
-  // shapes without end; then those that are tried with all after them,
+  // shapes without end; then shapes that are tried with all after them,
   Array<int> long_row{"long_row", kGridShapes, Heat{128}};
   Array<int> long_start{"long_start", kGridShapeEnds, Heat{129}};  // and how many those are
 };

@@ -12,7 +12,7 @@ struct SearchParameters {
   static constexpr int kPortalRays = 4, kWaysOut = 6;
   // Of the way of a pair through a step (way_of_pair.hpp).
   static constexpr int kWayRounds = 64;
-  // Of the pair's extent: where nearest points and portals have converged, in float32 and float64; those of portals in
+  // Of the pair's extent: where nearest points and portals have converged, in float32 and float64; tolerances of portals in
   // float32 are multiples of its rounding.
   static constexpr double kNearestSingle = 2e-6, kNearestDouble = 1e-11, kPortalDouble = 1e-9;
   static constexpr int kPortalRoundings = 8;
@@ -47,7 +47,7 @@ struct BoxParameters {
 
 // Capsules (capsule_pairs.hpp, capsule_box.hpp).
 struct CapsuleParameters {
-  // Sines: two axes that cross at less have no perpendicular; those of less than the second squared lie along each
+  // Sines: two axes that cross at less have no perpendicular; axes of less than the second squared lie along each
   // other.
   static constexpr double kLeastSine = 1e-3, kParallelSquared = 1e-4;
   // Sine of the angle of an axis to a face of a box, up to which it lies along the face.
@@ -104,8 +104,8 @@ struct ConvexParameters {
 struct HeightFieldParameters {
   // Of a cell: how far beyond the edge of a face points may be; of a cell or the reach: contacts as near are one.
   static constexpr double kColumnSlack = 1e-3, kSame = 1e-3;
-  // Sine of the angle by which a direction may be out of the cone of an edge: of round shapes, and of those whose
-  // directions are those of their faces.
+  // Sine of the angle by which a direction may be out of the cone of an edge: of round shapes, and of shapes whose
+  // directions are the normals of their faces.
   static constexpr double kRoundSlack = 1e-4, kFacedSlack = 0.02;
   // Sine of the bend of an edge that counts as convex; below is rounding of heights.
   static constexpr double kLeastBend = 1e-5;

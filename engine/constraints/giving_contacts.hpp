@@ -9,7 +9,7 @@
 //
 // which accelerate their bodies alone by equality_pull at a depth of a hundredth of the margin: soft beside rigid ones,
 // and stiff beside what drives and weights press with. What they push comes to rest where
-// the sum of their depths' squares, weighed by 1/r_n, is least. d is the greatest depth of those of the same robots,
+// the sum of their depths' squares, weighed by 1/r_n, is least. d is the deepest overlap of the same robots,
 // d_g a tenth of the margin or what parts at v_out in a step, if that is less: of tens of millimetres springs would
 // have forces that set levers against each other as no step can follow. Bodies that are free against each other always
 // part.

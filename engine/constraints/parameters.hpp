@@ -61,7 +61,7 @@ struct EasedLockParameters {
   static constexpr double kFastestPull = 2.5;
 };
 
-// Forces of a step that are other ones than those of the step before (force_steps.hpp).
+// Forces of a step that differ from the forces of the step before (force_steps.hpp).
 struct ForceStepParameters {
   // Of 9.81 m/s² times h: a body that moves no faster rests on others.
   static constexpr double kAtRest = 1e-3;

@@ -84,7 +84,7 @@ struct SweepScratch {
   Array<int> body_touched{"body_touched", kBodies, Heat{10, 8}};
   // whether a row, or contact, was above its tolerance in the last sweep of all
   Array<int> block_unsettled{"block_unsettled", kSweptUnits, Heat{104}};
-  Array<int> listed_row{"listed_row", kSweptUnits, Heat{105}};  // first rows of those that a stretch sweeps,
+  Array<int> listed_row{"listed_row", kSweptUnits, Heat{105}};  // first rows of the units that a stretch sweeps,
   Array<int> listed_body{"listed_body", kBodies, Heat{106}};    // and bodies that they move
   // What sweeps need of contacts (coloured_contacts.hpp).
   Array<Real> packed_number{"packed_number", (SweepSizes::kPackedFields * kColouredSlots), Heat{112}};
