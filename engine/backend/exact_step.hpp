@@ -46,8 +46,8 @@ class ExactStep {
   static constexpr std::size_t kColumns = 8;
   LawWithoutDerivative find_columns(std::size_t first, double difference, const StepMatrices& out);
 
-  // What products are taken by besides coordinates and controls, always the same inputs; `numbers` are the values that the
-  // worlds were given. Nothing where this was done since.
+  // What products are taken by besides coordinates and controls, always the same inputs; `numbers` are the values
+  // that the worlds were given. Nothing where this was done since.
   Status set_inputs(const std::vector<GradientInput>& inputs, const std::vector<double>& numbers);
   // Products with the cotangents of what the step leaves: of coordinates and controls, then of the inputs, one after
   // the other. law_of_step has found nothing, and set_inputs was called since the worlds were given numbers. `is_idle`

@@ -12,8 +12,8 @@ struct SearchParameters {
   static constexpr int kPortalRays = 4, kWaysOut = 6;
   // Of the way of a pair through a step (way_of_pair.hpp).
   static constexpr int kWayRounds = 64;
-  // Of the pair's extent: where nearest points and portals have converged, in float32 and float64; tolerances of portals in
-  // float32 are multiples of its rounding.
+  // Of the pair's extent: where nearest points and portals have converged, in float32 and float64; tolerances of
+  // portals in float32 are multiples of its rounding.
   static constexpr double kNearestSingle = 2e-6, kNearestDouble = 1e-11, kPortalDouble = 1e-9;
   static constexpr int kPortalRoundings = 8;
   // m: below this length the square underflows or loses digits, and a vector gives no direction.
